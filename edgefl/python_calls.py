@@ -1,7 +1,4 @@
-"""The functions that programs call from `edgefl`: their arguments are checked, and errors speak of Python.
-
-Messages from below name the options of the command line, such as `--device gpu`; here they become arguments.
-"""
+"""The functions that programs call from `edgefl`: their arguments are checked, and errors speak of Python."""
 
 import inspect
 import re
@@ -117,11 +114,7 @@ def from_python(function: Callable[Parameters, Returned]) -> Callable[Parameters
 
 
 def _check_names(function: str, signature: inspect.Signature, keywords: Mapping[str, Any]) -> None:
-    """Check that a function takes all keywords; a key of the scenario is set with `overrides`.
-
-    Raises:
-        InputError: it does not.
-    """
+    """Check that a function takes all keywords; a key of the scenario is set with `overrides`."""
     known = signature.parameters
     if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in known.values()):
         return  # the function checks them
@@ -135,11 +128,7 @@ def _check_names(function: str, signature: inspect.Signature, keywords: Mapping[
 
 
 def _checked(function: str, name: str, value: Any, default: Any = None) -> Any:
-    """Return an argument; a whole number as an int.
-
-    Raises:
-        InputError: it is of another kind than the function takes.
-    """
+    """Return an argument; a whole number as an int."""
     kind = _KINDS.get(f"{function} {name}") or _KINDS.get(name)
     if kind is None or value is default:
         return value
@@ -163,7 +152,6 @@ def as_python(line: str) -> str:
 
 
 def _first(word: str) -> str:
-    """Return the first argument of a call for the first word of a command."""
     if word.startswith("--"):
         return f"..., {_FLAGS.get(word.removeprefix('--'), word)}"
     return f'"{word}"'

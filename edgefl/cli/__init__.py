@@ -115,7 +115,6 @@ def _make_absolute(variable: str, here: Path) -> None:
 
 
 def _explained(error: BaseException) -> tuple[int, Sequence[str]]:
-    """Return the exit code for an error that ended a command, and lines with the reason."""
     if isinstance(error, InputError):
         return EXIT_WRONG_INPUT, error.faults
     if isinstance(error, KeyboardInterrupt):
@@ -169,11 +168,7 @@ class _Verbs(_Parser):
 
     @override
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Return the options of a command line.
-
-        Raises:
-            InputError: it is wrong; the text has what was meant, if that can be guessed.
-        """
+        """Return the options of a command line."""
         verbs = next(action.choices for action in self._actions if isinstance(action, argparse._SubParsersAction))  # noqa: SLF001
         if not args[0].startswith("-") and args[0] not in verbs:
             raise InputError(unknown_verb(args[0], list(verbs)))

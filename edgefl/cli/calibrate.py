@@ -79,7 +79,6 @@ def _calibrate(options: argparse.Namespace) -> int:
 
 
 def _models(options: Sequence[str]) -> dict[str, str]:
-    """Return the scenario of each network."""
     from edgefl.core.errors import InputError
 
     found: dict[str, str] = {}

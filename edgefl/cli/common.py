@@ -33,9 +33,7 @@ def printable(line: str) -> str:
 def columns(rows: Sequence[Sequence[str]], left: int | None = None) -> list[str]:
     """Return rows of cells as lines with columns of equal width; rows may have fewer cells than the first one.
 
-    Args:
-        rows: the cells.
-        left: how many columns are aligned at the left, and the others at the right; None: all.
+    The first `left` columns are aligned at the left, and the others at the right; None: all at the left.
     """
     widths = [max(len(row[place]) for row in rows if place < len(row)) for place in range(len(rows[0]))]
     lines = []
@@ -152,9 +150,7 @@ def add_no_plugins(parser: argparse.ArgumentParser | argparse._ArgumentGroup) ->
 def begin(*, quiet: bool, verbose: int = 0) -> None:
     """Send warnings to the terminal, and let SIGTERM, with which batch systems stop a job, end a run as Ctrl-C does.
 
-    Args:
-        quiet: send errors only.
-        verbose: 1 also sends information; 2 also sends details for developers.
+    With `quiet` only errors are sent; `verbose` 1 also sends information, 2 also details for developers.
     """
     level = logging.WARNING
     if quiet:

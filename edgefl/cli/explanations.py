@@ -70,18 +70,13 @@ _PARTS = {"result file": "columns", "catalogue": "members"}
 
 
 def _row(name: str, text: str) -> list[str]:
-    """Return lines of a text with its name before the first; none for an empty text."""
     pieces = textwrap.wrap(text, LINE_WIDTH - NAME_WIDTH, break_on_hyphens=False, break_long_words=False)
     heads = [name, *[""] * len(pieces)]
     return [f"{head:<{NAME_WIDTH}}{piece}" for head, piece in zip(heads, pieces, strict=False)]
 
 
 def explain(word: str) -> list[Explanation]:
-    """Return the explanations of a word: all things of this name, or else what it means as a synonym.
-
-    Raises:
-        InputError: nothing has this name.
-    """
+    """Return the explanations of a word: all things of this name, or else what it means as a synonym."""
     found = _named(word)
     if not found:
         section, _, name = word.rpartition(".")
@@ -120,7 +115,6 @@ def names() -> Iterator[str]:
 
 
 def _named(word: str) -> list[Explanation]:
-    """Return the explanations of all things with exactly this name."""
     if word in keys_of_sections():
         return [_key(keys_of_sections()[word])]
     keys = [key for same in keys_of_members().values() for key in same]
@@ -165,7 +159,6 @@ def _short(key: Key) -> str:
 
 
 def _key(key: Key, *alike: Key) -> Explanation:
-    """Return the explanation of a key, which other members may have, too."""
     field = key.field
     note = next(note for note in key_notes(key.owner) if note.name == key.leaf)
     sections = sections_in(field)
@@ -210,7 +203,6 @@ def _inner_keys(sections: Iterable[type[Section]]) -> tuple[str, ...]:
 
 
 def _type(note: KeyNote, field: FieldInfo) -> str:
-    """Return the type of a key with its bounds."""
     catalogue = catalogue_of(field)
     per_device = next((found for found in walk(field) if isinstance(found, PerDevice)), None)
     if catalogue is not None:
@@ -241,7 +233,6 @@ def _default(note: KeyNote, field: FieldInfo) -> str:
 
 
 def _members(name: str, kind: str) -> list[Explanation]:
-    """Return the explanation of a member of a catalogue, if there is one of this name."""
     if name not in CATALOGUES[kind].members:
         return []
     cls: type[BaseModel] = CATALOGUES[kind].load(name)

@@ -107,7 +107,6 @@ def _recipes() -> list[tuple[str, str]]:
 
 
 def _installed(point: Installed, catalogue: Catalogue[Any]) -> tuple[str, str]:
-    """Return the line of an installed plug-in, which is not imported: its path and its distribution."""
     origin = f"{point.path}, of {point.distribution} {point.version}"
     if point.name in catalogue.members:
         return point.path, f"{origin}, which calls it {point.name}: that name is taken, so write {point.path}"

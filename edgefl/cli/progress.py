@@ -52,7 +52,6 @@ class RoundProgress:
             print(f"round {self._done}/{self._rounds}  {_state(row)}{shown}", file=self._stream, flush=True)
 
     def _line_is_due(self) -> bool:
-        """Return whether to print a line: for the first round, the last one, and one every few seconds."""
         now_s = time.monotonic()
         if self._done not in {1, self._rounds} and now_s - self._last_line_s < LINE_EVERY_S:
             return False

@@ -12,17 +12,7 @@ if TYPE_CHECKING:
 
 
 def dry_run(plans: Sequence[Plan], device: str, *, as_json: bool) -> list[dict[str, Any]]:
-    """Return the forecasts of recipes as `--json` prints them; without `as_json`, print each as text.
-
-    Args:
-        plans: the recipes, each at a scale.
-        device: where they would train here: auto, cpu, cuda or cuda:i.
-        as_json: whether the caller prints the returned value.
-
-    Raises:
-        InputError: a scenario is wrong, or there is no such device.
-        RunError: one of the first rounds fails.
-    """
+    """Return the forecasts of recipes as `--json` prints them; without `as_json`, print each as text."""
     from edgefl.learning.torch_device import choose_device
     from edgefl.reproductions.gpu_time import gpu_time
     from edgefl.reproductions.needs import lacking, needs

@@ -9,15 +9,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import (
-    add_no_plugins,
-    as_typed,
-    begin,
-    columns,
-    command_again,
-    printable,
-    working_directory,
-)
+from edgefl.cli.common import add_no_plugins, as_typed, begin, columns, command_again, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 from edgefl.cli.json_output import add_json, print_json
 from edgefl.cli.recipe_forecast import dry_run, needs_as_json
@@ -116,7 +108,6 @@ def _done(library: Library, names: Sequence[str], options: argparse.Namespace) -
 
 
 def _check_folder(options: argparse.Namespace, names: Sequence[str]) -> None:
-    """Raise InputError if -o is given where no folder is written, or where one folder is not enough."""
     if options.out is None:
         return
     if options.check or options.dry_run or options.recipe is None:
@@ -215,7 +206,6 @@ def _takes(line: Line) -> str:
 
 
 def _recorded(library: Library, names: Sequence[str], options: argparse.Namespace) -> int:
-    """Print published next to recorded numbers, and write them with -o, without running anything."""
     from edgefl.reproductions import pages
     from edgefl.reproductions.comparison import compare
     from edgefl.reproductions.needs import lacking, needs
@@ -312,7 +302,6 @@ def _code(result: StudyResult, options: argparse.Namespace) -> int:
 
 
 def _text(comparison: Comparison) -> str:
-    """Return a comparison as lines: a table with a line for each cell, then orders, tolerance and state."""
     from edgefl.reproductions.discrimination import wrong_text
     from edgefl.reproductions.same_seeds import seed_notes
     from edgefl.reproductions.texts import (
@@ -358,7 +347,6 @@ def _text(comparison: Comparison) -> str:
 
 
 def _recipe_as_json(line: Line) -> dict[str, Any]:
-    """Return a recipe of the list as `--json` prints it."""
     return {
         "name": line.entry.name,
         "title": line.entry.recipe.title,
@@ -372,7 +360,6 @@ def _recipe_as_json(line: Line) -> dict[str, Any]:
 
 
 def _as_json(comparison: Comparison) -> dict[str, Any]:
-    """Return a comparison as `--json` prints it."""
     from edgefl.reproductions.discrimination import wrong_numbers
 
     return {

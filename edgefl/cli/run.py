@@ -95,7 +95,6 @@ def _port(text: str) -> int:
 
 
 def _pace(text: str) -> Pace:
-    """Read a number of rounds, or of minutes."""
     from edgefl.learning.record import Pace
 
     in_minutes = text.endswith("min")

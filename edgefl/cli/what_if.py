@@ -74,7 +74,6 @@ def _what_if(options: argparse.Namespace) -> int:
 
 
 def _progress(*, quiet: bool) -> Any:
-    """Return a function that shows how many points have been priced, on one line of a terminal."""
     shows = sys.stderr.isatty() and not quiet
 
     def on_point(done: int, points: int) -> None:
@@ -86,7 +85,6 @@ def _progress(*, quiet: bool) -> Any:
 
 
 def _as_json(rows: list[WhatIfRow]) -> str:
-    """Return the rows as a JSON list of objects, with the columns of the table as keys; null for an empty cell."""
     import json
 
     objects = [
@@ -97,7 +95,6 @@ def _as_json(rows: list[WhatIfRow]) -> str:
 
 
 def _table(rows: list[WhatIfRow]) -> str:
-    """Return a short table: time and energy of the whole run and to each target, each also relative to the run."""
     from edgefl.core.units import ENERGY, TIME
     from edgefl.results.what_if_table import measures_of, ratio_text, value_text
 

@@ -30,9 +30,6 @@ class Concepts:
         parts: [devices] the training samples that each device holds.
         test_parts: [devices] the test samples of each device, which sees these; None: the test set is not divided.
         streams: keyed randomness.
-
-    Raises:
-        InputError: the data cannot change in this way.
     """
 
     stored: Data  # the samples of all concepts, one concept after another
@@ -133,7 +130,6 @@ def _concepts_of(drift: Drift, x: Array, y: Array, classes: int, last: int, stre
 
 
 def _next_inputs(drift: Drift, x: Array, rng: np.random.Generator) -> Array:
-    """Return the samples of the next concept; check those of a drift from outside."""
     changed = returns.called(drift.inputs, returns.Array(x.shape, "the samples of the next concept"), x, rng)
     if not returns.is_trusted(drift) and changed.dtype != x.dtype:
         raise returns.wrong(drift, "inputs", f"an array of {changed.dtype}", f"samples of the same type, {x.dtype}")
@@ -141,6 +137,5 @@ def _next_inputs(drift: Drift, x: Array, rng: np.random.Generator) -> Array:
 
 
 def _next_labels(drift: Drift, y: Array, classes: int, rng: np.random.Generator) -> Array:
-    """Return the labels of the next concept; check those of a drift from outside."""
     must = returns.Array(y.shape, f"classes from 0 to {classes - 1}", least=0, most=classes - 1, whole=True)
     return np.asarray(returns.called(drift.labels, must, y, classes, rng), dtype=y.dtype)

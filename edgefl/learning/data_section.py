@@ -43,11 +43,7 @@ class DataSection(Section):
     drift: Annotated[Annotated[Drift, DRIFTS] | None, IF_GIVEN] = None
 
     def load(self) -> Data:
-        """Return the dataset, with images as `channel_axis` wants them.
-
-        Raises:
-            InputError: its files are missing or damaged, or the samples are not images.
-        """
+        """Return the dataset, with images as `channel_axis` wants them."""
         data = self._loaded()
         check(self.dataset, "load", data, Instance(Data, "a Data of edgefl.learning.datasets"))
         if not is_trusted(self.dataset):
@@ -110,7 +106,6 @@ class Augmentation(Section):
 
 
 def _are_alike(first: object, second: object) -> bool:
-    """Return whether two datasets hold the same; other objects are refused elsewhere."""
     if not isinstance(first, Data) or not isinstance(second, Data):
         return True
     return all(np.array_equal(getattr(first, field.name), getattr(second, field.name)) for field in fields(Data))

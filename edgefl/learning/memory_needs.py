@@ -1,7 +1,4 @@
-"""The least memory that learning needs, counted part by part before anything of that size is made.
-
-The sum is a lower bound: activations in training, and clients that are trained together, need more.
-"""
+"""The least memory that learning needs, counted part by part before anything of that size is made."""
 
 from __future__ import annotations
 
@@ -76,14 +73,7 @@ def memory_needs(
 ) -> MemoryNeeds:
     """Return the least memory that learning needs; the algorithm's hooks return the vectors that it keeps and sends.
 
-    Args:
-        model: gives the number of parameters.
-        algorithm: gives the hooks.
-        training: the optimizer, and where states of clients are kept.
-        data: the samples.
-        devices: size of the population.
-        together: number of updates that are aggregated together.
-        known: number of devices of which the server keeps rows at a time; None: all.
+    So many updates are aggregated `together`; the server keeps rows of `known` devices at a time; None: of all.
     """
     vector_bytes = float(BYTES_OF[data.dtype]) * model.parameters(data.shape, data.outputs)
     frozen_bytes = float(BYTES_OF[data.dtype]) * model.frozen_parameters(data.shape, data.outputs)

@@ -286,10 +286,7 @@ def _traffic(algorithm: Algorithm, *, minimal: bool) -> tuple[Traffic, Traffic, 
 
 
 def _check_traffic(algorithm: Algorithm, traffic: Sequence[Traffic], d: int, training: Training) -> None:
-    """Check with a vector of the model's size, or of a million numbers, the traffic that small ones have shown.
-
-    It must be a number of vectors of the model's size and some further floats.
-    """
+    """Check that a large vector's traffic is a number of its size and some further floats, as that of small ones."""
     d = min(d, LARGEST_TRIAL)
     floats = _floats_sent(algorithm, d, minimal=training.minimal_uploads)
     for hook, sent, found in zip(("downlink", "sent_once", "finish"), traffic, floats, strict=True):
@@ -302,7 +299,6 @@ def _check_traffic(algorithm: Algorithm, traffic: Sequence[Traffic], d: int, tra
 
 
 def _floats_sent(algorithm: Algorithm, d: int, *, minimal: bool) -> tuple[int, int, int]:
-    """Return the floats down in every round, down once a session, and up in every round, for d parameters."""
     local = first_round(algorithm, zeros(algorithm, d))
     once = _floats({name: local.received[name] for name in algorithm.sent_once()})
     up = _floats(upload(algorithm, local.start, local, minimal=minimal))
@@ -314,7 +310,6 @@ def _floats(vectors: Mapping[str, Any]) -> int:
 
 
 def _step_flops(algorithm: Algorithm, training: Training, d: int) -> float:
-    """Return the operations of one local step, for each of d parameters: the correction's and the solver's."""
     return float(correction_per_parameter(algorithm, d) + _solver_flops(algorithm, training))
 
 

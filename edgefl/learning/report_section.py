@@ -21,7 +21,6 @@ NAME = "[a-z][a-z0-9_]*"  # of a measure, which is that of its table
 
 
 def _listed(values: Any) -> Any:
-    """Return the values of a range; a list as it is."""
     if isinstance(values, str) and is_range(values):
         try:
             return tuple(values_of_range(values))
@@ -93,7 +92,6 @@ class ReportSection(Section):
     @model_validator(mode="after")
     @where_known
     def _check_names(self) -> Self:
-        """Check that no two measures write the same table or column of a round."""
         tables = {file.name: "every run" for file in RESULT_FILES}
         columns = {column.name: "every run" for column in ROUND_COLUMNS}
         for key, measure in self.asked:

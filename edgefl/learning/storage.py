@@ -15,14 +15,6 @@ def storage(
 ) -> dict[str, int]:
     """Return the bytes that the server and a device keep, as in summary.json, counted on vectors of zeros.
 
-    Args:
-        algorithm: the scenario's algorithm.
-        learning: the same with what the sessions' initialisation adds to it.
-        model_bytes: the size of the model that travels.
-        frozen_bytes: what both keep of the model that never travels again.
-        known: number of devices of which the server keeps rows.
-        history_bytes: what the server keeps for later sessions, at most.
-
     Returns:
         `server_bytes`: the model, the algorithm's state, its rows for each device, and the models for later sessions;
         `device_bytes`: the model, the device's state, and what it receives once a session and keeps until its end.

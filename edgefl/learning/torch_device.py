@@ -11,11 +11,7 @@ DRIVERS = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd", "/dev/nvhost-ctrl", "/dev/n
 
 
 def gpu_count() -> int:
-    """Return the number of GPUs that torch sees here; without a driver torch is not even imported.
-
-    Raises:
-        InputError: torch cannot be loaded.
-    """
+    """Return the number of GPUs that torch sees here; without a driver torch is not even imported."""
     if sys.platform == "linux" and not any(Path(driver).exists() for driver in DRIVERS):
         return 0
     check_loads("torch")
@@ -44,11 +40,7 @@ def gpu_names(device: str) -> list[str]:
 
 
 def device_names() -> list[str]:
-    """Return the names that `choose_device` knows on this machine, each with its hardware.
-
-    Raises:
-        InputError: torch cannot be loaded.
-    """
+    """Return the names that `choose_device` knows on this machine, each with its hardware."""
     check_loads("torch")
     import torch
 
@@ -58,11 +50,7 @@ def device_names() -> list[str]:
 
 
 def choose_device(name: str) -> str:
-    """Return the torch device behind auto, cpu, cuda or cuda:i.
-
-    Raises:
-        InputError: there is no such device, or torch cannot be loaded where there is a GPU.
-    """
+    """Return the torch device behind auto, cpu, cuda or cuda:i."""
     count = gpu_count()
     if name == "auto":
         return "cuda" if count else "cpu"

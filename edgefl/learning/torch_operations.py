@@ -51,7 +51,6 @@ class OperationCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.operations = 0  # so far
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call the function, and count it."""
         options = kwargs or {}
         result = function(*args, **options)
         self.operations += _operations(function, args, options, result)
@@ -71,7 +70,6 @@ def _operations(function: Any, args: tuple[Any, ...], options: dict[str, Any], r
 
 
 def _most_elements(value: Any) -> int:
-    """Return the number of elements of the largest tensor in nested lists and tuples; 0 if they have none."""
     # This runs for every function that torch calls, and torch's own `tree_leaves` takes several times as long.
     if isinstance(value, Tensor):
         return value.numel()

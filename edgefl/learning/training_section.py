@@ -27,7 +27,6 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 def _in_one_sentence(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-    """Replace the faults of both alternatives with one sentence."""
     try:
         return handler(value)
     except ValidationError:

@@ -31,12 +31,9 @@ class Workload:
         return local_work(self.training, self.sizes, same_steps=self.same_steps)
 
     def steps(self, ids: Ids, index: npt.ArrayLike, sizes: Ints | None = None) -> Floats:
-        """Return the steps [n] that the devices `ids` [n] take.
+        """Return the steps [n] that the devices `ids` [n] take in round `index`, from 0, or in a round for each [n].
 
-        Args:
-            ids: ids [n] of the devices.
-            index: index of the round, from 0; one for all devices, or one for each [n].
-            sizes: [n] samples that each of them has in this round; None: all that it holds.
+        They have `sizes` [n] samples in this round; None: all that they hold.
         """
         work = self.work
         if sizes is None:
@@ -112,7 +109,6 @@ def first_steps(first: LocalWork | None, sizes: Ints, steps: Floats) -> Floats:
 
 
 def _of_mean_device(work: LocalWork, sizes: Ints, *, same_steps: bool) -> LocalWork:
-    """Return the work of each device, or with `same_steps` that of one with the mean number of samples."""
     if not same_steps:
         return work
     mean_size = -(-sizes.sum() // len(sizes))
@@ -135,11 +131,8 @@ def local_steps(sizes: Ints, epochs: int | None, steps: int | None, batch: int |
 def local_samples(sizes: Ints, epochs: int | None, steps: int | None, batch: int | None) -> Floats:
     """Return the samples [n] that devices with `sizes` [n] samples process in one round of local training.
 
-    Args:
-        sizes: [n] samples that each device holds.
-        epochs: passes over the local data, or None.
-        steps: mini-batches, or None; after the last batch of a pass, which may be short, the next pass begins.
-        batch: samples of a mini-batch; None for all local data.
+    They take some `epochs` over their data, or `steps` of mini-batches: after the last batch of a pass, which may be
+    short, the next pass begins. A `batch` of None has all local data.
     """
     return samples_in(local_steps(sizes, epochs, steps, batch), sizes, batch)
 

@@ -1,8 +1,4 @@
-"""Members that may add columns to rounds.csv and devices.csv, besides those of every run.
-
-They declare the columns, as measures do, and give their values when a round ends. A reader takes the values of such
-columns for numbers, so that results can be read without the member.
-"""
+"""Members that may add columns to rounds.csv and devices.csv; a reader takes their values for numbers."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -30,9 +26,7 @@ class AddsColumns(Member):
     def columns(self, devices: DeviceRows, memory: Floats) -> Mapping[str, float | None]:
         """Return the columns of a round that ends, by their names; None: an empty cell.
 
-        Args:
-            devices: [n] the round's participations.
-            memory: [n, k] of their devices, by which a selection chose them; [n, 0] without a memory.
+        Its participations are by `devices` [n]; a selection chose them by their memory [n, k], or [n, 0] without one.
         """
         return {}
 

@@ -325,12 +325,7 @@ ENERGY_COLUMNS = ("rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j",
 
 
 def key_column(key: str, others: Container[str]) -> str:
-    """Return the name of the column with a swept key's values: the key, or `scenario.<key>` if that name is taken.
-
-    Args:
-        key: dotted.
-        others: names of the table's other columns.
-    """
+    """Return the name of the column with a swept key's values: the key, or `scenario.<key>` if that name is taken."""
     if key in others:
         return f"scenario.{key}"
     return key
@@ -350,11 +345,7 @@ def fixed_names(columns: Iterable[ResultColumn]) -> tuple[str, ...]:
 
 
 def check_known(names: Iterable[str], columns: Sequence[ResultColumn]) -> None:
-    """Check that all columns are known.
-
-    Raises:
-        KeyError: a column is not.
-    """
+    """Check that all columns are known."""
     known = {column.name for column in columns}
     for name in names:
         if name not in known:

@@ -159,14 +159,7 @@ class Ledger:
         self._evaluations[number] = MappingProxyType({**self._evaluations.get(number, {}), **columns})
 
     def enter_rows(self, table: ResultFile, session: int, number: int, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Record rows of a round in a table that the ledger keeps by rows.
-
-        Args:
-            table: the table.
-            session: the session's number.
-            number: the round's number.
-            rows: the values of the columns after session and round.
-        """
+        """Record rows of a round, the columns after session and round, in a table that the ledger keeps by rows."""
         entered = [(session, number, *row) for row in rows]
         if entered:
             self._rows.setdefault(table, []).extend(entered)

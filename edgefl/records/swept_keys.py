@@ -8,11 +8,7 @@ LABEL = "label"  # the key that names a method
 
 
 def beside_label(points: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the swept keys that are shown: a swept `label` first, without the keys that it determines.
-
-    Args:
-        points: of a sweep: the value of each swept key, by its dotted name.
-    """
+    """Return the swept keys of points that are shown: a swept `label` first, without the keys that it determines."""
     keys = list(dict.fromkeys(key for point in points for key in point))
     if LABEL not in keys:
         return keys

@@ -36,12 +36,7 @@ def csv_bytes(columns: Mapping[str, list[Any]]) -> bytes:
 
 
 def csv_pieces(names: Sequence[str], blocks: Iterable[Mapping[str, list[Any]]]) -> Iterator[bytes]:
-    """Yield a CSV file piece by piece: the header, then the rows of each block.
-
-    Args:
-        names: of the columns, in the order of the header.
-        blocks: columns of equal length, each block with some rows.
-    """
+    """Yield a CSV file piece by piece: the header, then the rows of each block."""
     yield _csv_lines([names])
     for columns in blocks:
         cells = [[csv_cell(value) for value in columns[name]] for name in names]

@@ -95,14 +95,12 @@ def _walk(path: str, values: list[Any], needs: set[str]) -> Iterator[DifferingKe
 
 
 def _if_kind(value: Any, kind: Any, wanted: str) -> Any:
-    """Return a block if it is of the kind that is wanted."""
     if kind == wanted:
         return value
     return NOT_THERE
 
 
 def _names(blocks: Sequence[Any]) -> list[str]:
-    """Return the names of the keys of all blocks, without `kind`, in their order."""
     names: dict[str, None] = {}
     for block in blocks:
         if isinstance(block, Mapping):
@@ -198,7 +196,6 @@ def _codes(values: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _told(paths: Sequence[str], codes: Mapping[str, Sequence[int]], count: int) -> int:
-    """Return how many groups of scenarios some keys tell apart."""
     if not paths:
         return min(1, count)
     columns = [codes[path] for path in paths]

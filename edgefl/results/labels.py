@@ -98,7 +98,6 @@ def _told_apart(scenarios: Sequence[ScenarioTree]) -> list[str]:
 
 
 def _with_members(keys: Sequence[DifferingKey]) -> list[DifferingKey]:
-    """Return the keys, with the parts of a method in its place."""
     result: list[DifferingKey] = []
     for key in keys:
         result += key.parts if isinstance(key, Method) else [key]
@@ -106,7 +105,6 @@ def _with_members(keys: Sequence[DifferingKey]) -> list[DifferingKey]:
 
 
 def _value_texts(key: DifferingKey) -> list[str]:
-    """Return the values of a key as people write them; empty texts where it has none."""
     if key.is_kind:
         return [_kind_text(key, value) for value in key.values]
     texts = [value for value in key.values if isinstance(value, str)]
@@ -163,7 +161,6 @@ def _text(place: int, scenario: ScenarioTree, few: Sequence[DifferingKey], chose
 
 
 def _block(path: str) -> str:
-    """Return the innermost member to which a key belongs; an empty text without one."""
     parts = path.split(".")[:-1]
     for count in range(len(parts), 0, -1):
         block = ".".join(parts[:count])

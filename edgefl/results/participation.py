@@ -49,11 +49,7 @@ NO_UPDATES = Updates(0, 0, 0, 0, 0)
 
 
 def updates_of(sum_of: Callable[[str], float]) -> Updates:
-    """Return the updates of a run.
-
-    Args:
-        sum_of: returns the sum of a column of ``rounds.csv``.
-    """
+    """Return the updates of a run, given a function that sums a column of ``rounds.csv``."""
     received = int(sum_of("received"))
     losses = {cause: int(sum_of(cause)) for cause in LOSS_CAUSES}
     # Each participation ends in one way; the rest was still under way.
@@ -95,9 +91,6 @@ class ParticipationCount:
 
     The age of a device's update is the number of rounds since its last update was received, or since the run began
     (Yang, Arafa, Quek, Poor, ICASSP 2020).
-
-    Args:
-        devices: the number of devices.
     """
 
     def __init__(self, devices: int) -> None:
@@ -106,13 +99,9 @@ class ParticipationCount:
         self._age_sums = np.zeros(devices)  # over the rounds before that one
 
     def add(self, round_of: Ints, device: Ints, status: npt.NDArray[Any]) -> None:
-        """Add participations [n].
+        """Add participations [n] by their rounds [n] over the whole run, from 1, devices [n] and statuses [n].
 
-        Args:
-            round_of: [n] numbers of the rounds in which they ended, over the whole run, from 1; not before a round
-                that was added earlier.
-            device: [n] their devices.
-            status: [n] their statuses.
+        No round may come before a round that was added earlier.
         """
         np.add.at(self._times, device[~np.isin(status, NOT_CHOSEN)], 1)
         received = status == RECEIVED
@@ -148,11 +137,8 @@ def participation(round_of: Ints, device: Ints, status: npt.NDArray[Any], device
 def of_rounds(blocks: Iterable[Block], devices: int, rounds: int) -> Participation:
     """Return how the participations of a run spread over its devices.
 
-    Args:
-        blocks: the participants' devices and statuses, one entry per round, and perhaps one for the participations that
-            the end of the run cut off.
-        devices: the number of devices.
-        rounds: the number of rounds.
+    The `blocks` have the participants' devices and statuses, one block a round, and perhaps one for the participations
+    that the end of the run cut off.
     """
     count = ParticipationCount(devices)
     for block in blocks:

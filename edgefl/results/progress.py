@@ -1,8 +1,4 @@
-"""The rows of a run under way, for pages about it.
-
-A result folder gets its tables at the end of the run. Until then `PROGRESS` holds tables of finished rounds, in the
-same format, without the last ones. Only pages read them, and they are removed before the run counts as finished.
-"""
+"""The rows of a run under way, for pages about it."""
 
 import json
 import logging
@@ -58,12 +54,7 @@ class Limits(Protocol):
 
 
 class RemainingTime:
-    """Estimates the wall-clock time that a run still takes, from its last rounds and its stop rule.
-
-    Args:
-        rounds: of the whole run; None: not known.
-        stop: conditions that end it before.
-    """
+    """Estimates the wall-clock time that a run still takes, from its last rounds and its stop rule."""
 
     def __init__(self, rounds: int | None, stop: Limits) -> None:
         self._rounds = rounds
@@ -107,11 +98,7 @@ class RemainingTime:
 
 
 class Progress:
-    """Writes the tables of a run under way, at most every two seconds; results do not depend on it.
-
-    Args:
-        folder: the result folder.
-    """
+    """Writes the tables of a run under way, at most every two seconds; results do not depend on it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / PROGRESS
@@ -144,11 +131,7 @@ class Progress:
 
 
 def is_unfinished(folder: Path) -> bool:
-    """Return whether the run of a result folder has begun there without writing its results.
-
-    Raises:
-        InputError: the manifest is damaged.
-    """
+    """Return whether the run of a result folder has begun there without writing its results."""
     if not (folder / MANIFEST_FILE).is_file():
         return False
     return json_of(folder, MANIFEST_FILE).get("status") == "running"

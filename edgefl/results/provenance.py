@@ -24,12 +24,7 @@ GIT_PATIENCE_S = 5  # wall-clock; the working directory may lie on a slow networ
 
 
 def digests(folder: Path, more: Iterable[ResultFile] = ()) -> dict[str, str]:
-    """Return the SHA-256 of a folder's files that the same scenario reproduces byte by byte.
-
-    Args:
-        folder: a result folder.
-        more: tables of measures from outside.
-    """
+    """Return the SHA-256 of a folder's files that the same scenario reproduces byte by byte."""
     found = {}
     for file in (*result_files(), *more):
         path = folder / file.name
@@ -55,9 +50,6 @@ def used_resources(cpu_began_s: float) -> dict[str, float]:
 
     The memory is that of the process since its start, plus that of its largest worker; a process with several runs has
     that of the largest.
-
-    Args:
-        cpu_began_s: `cpu_s` when the run began.
     """
     unit_bytes = 1 if sys.platform == "darwin" else 1024
     peak = sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))

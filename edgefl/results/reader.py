@@ -1,7 +1,4 @@
-"""The reader of result folders: documents whole, tables row by row or as arrays.
-
-Results that are read back (`edgefl.results.result`), the report and the exports build on it.
-"""
+"""The reader of result folders: documents whole, tables row by row or as arrays."""
 
 import csv
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -43,11 +40,7 @@ class Documents(NamedTuple):
 
 
 def read_documents(folder: Path) -> Documents:
-    """Return scenario, manifest and summary of a result folder.
-
-    Raises:
-        InputError: one of them is missing or unreadable.
-    """
+    """Return scenario, manifest and summary of a result folder."""
     text = text_of(folder, "scenario.yaml")
     manifest = json_of(folder, "manifest.json")
     # Only an unfinished run may lack its summary.
@@ -63,22 +56,14 @@ def read_documents(folder: Path) -> Documents:
 
 
 def text_of(folder: Path, name: str) -> str:
-    """Return the text of a file.
-
-    Raises:
-        InputError: it does not exist, or cannot be read.
-    """
+    """Return the text of a file."""
     with _opened(folder, name) as stream:
         text: str = stream.read()
     return text
 
 
 def json_of(folder: Path, name: str) -> Mapping[str, Any]:
-    """Return the object in a JSON file.
-
-    Raises:
-        InputError: the file does not exist, or holds something else.
-    """
+    """Return the object in a JSON file."""
     try:
         value = strict_json(text_of(folder, name))
     except (ValueError, RecursionError) as error:
@@ -87,11 +72,7 @@ def json_of(folder: Path, name: str) -> Mapping[str, Any]:
 
 
 def yaml_of(folder: Path, name: str, text: str) -> Mapping[str, Any]:
-    """Return the mapping in the `text` of a YAML file.
-
-    Raises:
-        InputError: the text holds something else.
-    """
+    """Return the mapping in the `text` of a YAML file."""
     try:
         value = yaml.load(text, Loader=_YAML_LOADER)  # noqa: S506 - both loaders are safe ones
     except yaml.YAMLError as error:
@@ -131,12 +112,7 @@ def _opened(folder: Path, name: str) -> Iterator[Any]:
 
 
 def columns_of(folder: Path, name: str) -> tuple[ResultColumn, ...]:
-    """Return the possible columns of a table of a result folder.
-
-    Raises:
-        InputError: the manifest is damaged.
-        KeyError: there is no such table.
-    """
+    """Return the possible columns of a table of a result folder."""
     known = columns_of_files()
     if name in known:
         return known[name]
@@ -144,21 +120,12 @@ def columns_of(folder: Path, name: str) -> tuple[ResultColumn, ...]:
 
 
 def tables_by_rows(folder: Path) -> tuple[ResultFile, ...]:
-    """Return the tables that a run may have by rows: those of edgefl's measures and of measures from outside.
-
-    Raises:
-        InputError: the manifest is damaged.
-    """
+    """Return the tables that a run may have by rows: those of edgefl's measures and of measures from outside."""
     return (LABELS_BY_ROUND, *measured_tables(), *described_in(manifest_of(folder), folder))
 
 
 def header_of(folder: Path, name: str) -> list[str]:
-    """Return the column names of a CSV file.
-
-    Raises:
-        InputError: it does not exist.
-        ValueError: it is empty.
-    """
+    """Return the column names of a CSV file."""
     with _opened(folder, name) as stream:
         return _header(csv.reader(stream), name)
 
@@ -204,9 +171,6 @@ def arrays_of(folder: Path, name: str) -> ColumnArrays:
     """Return the known columns [rows] of a CSV file.
 
     An empty cell is NaN, and so is each column that only other runs write. Flags stay texts.
-
-    Raises:
-        InputError: the file or a column of all runs is missing, or a cell is damaged.
     """
     columns = columns_of_files()[name]
     with _opened(folder, name) as stream:
@@ -230,11 +194,7 @@ def arrays_of(folder: Path, name: str) -> ColumnArrays:
 
 
 def events_of(folder: Path, kinds: Collection[str]) -> ColumnArrays | None:
-    """Return the columns [events] of the event log for some kinds of events; None without an event log.
-
-    Raises:
-        InputError: the file was changed or cannot be read.
-    """
+    """Return the columns [events] of the event log for some kinds of events; None without an event log."""
     path = folder / EVENTS_FILE
     if not path.is_file():
         return None

@@ -57,7 +57,6 @@ class Result:
     more_tables: Mapping[str, Callable[[], Columns]] = field(default_factory=dict)  # by file: labels, tracks, ...
 
     def __repr__(self) -> str:
-        """Return the run and its main results in one line."""
         facts = [f"{len(self.rounds)} rounds", self.status]
         if self.summary:
             if self.summary["final_accuracy"] is not None:

@@ -73,11 +73,7 @@ TELLING = (MANIFEST_FILE, SUMMARY_FILE, "rounds.csv", "devices.csv", MODEL_FILE)
 
 
 def check_usable(folder: Path, *, may_hold_files: bool) -> None:
-    """Check that results can be written to a folder, before a run begins.
-
-    Raises:
-        InputError: it holds files and must not, or it cannot be written.
-    """
+    """Check that results can be written to a folder, before a run begins."""
     try:
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder}: is a file, the results need a folder; choose another with -o")
@@ -89,7 +85,6 @@ def check_usable(folder: Path, *, may_hold_files: bool) -> None:
 
 
 def _check_permission(folder: Path) -> None:
-    """Check that the folder can be written, or made if it does not exist."""
     existing = folder.absolute()  # or the nearest existing folder above it
     while not existing.exists():
         existing = existing.parent
@@ -100,13 +95,8 @@ def _check_permission(folder: Path) -> None:
 def check_folder(folder: Path, *, may_hold_run: bool, beside_others: bool = False) -> None:
     """Check that a run can write its results to a folder, before it begins; see also `check_files`.
 
-    Args:
-        folder: the folder; it need not exist.
-        may_hold_run: whether a run in it is replaced or continued.
-        beside_others: whether it may hold other files, without names of results.
-
-    Raises:
-        InputError: it holds other files than a run's, or it cannot be written.
+    The folder need not exist. With `may_hold_run` a run in it is replaced or continued; other files may be in it only
+    `beside_others`.
     """
     check_usable(folder, may_hold_files=may_hold_run)
     names = names_in(folder)
@@ -152,15 +142,7 @@ def holds_only_lock(folder: Path) -> bool:
 
 
 def check_files(folder: Path, more: Iterable[ResultFile] = ()) -> None:
-    """Check that edgefl has written all files of a run's folder that have names of results.
-
-    Args:
-        folder: the folder.
-        more: tables of measures from outside that will be written there.
-
-    Raises:
-        InputError: another program has written one of them, so it must not be replaced.
-    """
+    """Check that edgefl has written all files of a run's folder that have names of results."""
     manifest = _manifest(folder)
     finished = manifest.get("status") == FINISHED_STATUS
     own_files.check_replaceable(folder, RESULT_MARKS | _marks_of([*described_in(manifest, folder), *more]))
@@ -190,22 +172,14 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def remove_results(folder: Path) -> None:
-    """Remove the results of an earlier run from its folder.
-
-    Raises:
-        OSError: the system does not allow it.
-    """
+    """Remove the results of an earlier run from its folder."""
     for name, mark in (RESULT_MARKS | _marks_of(described_in(_manifest(folder), folder))).items():
         own_files.remove(folder / name, mark)
     own_files.remove_half_written(folder)
 
 
 def remove_files(folder: Path, names: Iterable[str]) -> None:
-    """Remove some results of a run from its folder, if edgefl has written them.
-
-    Raises:
-        OSError: the system does not allow it.
-    """
+    """Remove some results of a run from its folder, if edgefl has written them."""
     for name in names:
         own_files.remove(folder / name, RESULT_MARKS[name])
 

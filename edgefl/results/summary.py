@@ -68,7 +68,6 @@ def summarize(
 
 
 def _spread(ledger: Ledger, devices: int) -> dict[str, float | None]:
-    """Return how evenly devices took part, and the mean age of their updates."""
     found = of_rounds(ledger.participant_blocks(["device", "status"]), devices, ledger.finished)
     return {"jain_index": _number(found.jain_index), "mean_age_rounds": found.mean_age}
 
@@ -105,14 +104,7 @@ def _target(
     session: int | None = None,
     bs_energy_j: npt.NDArray[np.float64] | None = None,
 ) -> dict[str, Any]:
-    """Return the cost of a target, None if it was not reached; a relative target also names its reference.
-
-    Args:
-        curve: of the run, or of a session.
-        target: an accuracy, or a fraction of the best accuracy of a reference.
-        session: the number of the session; None for the whole run.
-        bs_energy_j: [rounds] energy of base stations since the beginning; None if it was not measured.
-    """
+    """Return the cost of a target, None if it was not reached; a relative target also names its reference."""
     accuracy = _wanted_accuracy(target, session)
     summary: dict[str, Any] = {"accuracy": accuracy, "round": None, "time_s": None, "energy_j": None}
     if bs_energy_j is not None:
@@ -130,7 +122,6 @@ def _target(
 
 
 def _wanted_accuracy(target: float | RelativeTarget, session: int | None) -> float | None:
-    """Return the accuracy of a target; None if the reference lacks the session."""
     if not isinstance(target, RelativeTarget):
         return target
     if session is None:

@@ -73,13 +73,7 @@ def ratio_text(value: float | None, own: float | None, units: Sequence[Unit]) ->
 
 
 def row_of(key: str, value: Any, summary: Mapping[str, Any]) -> WhatIfRow:
-    """Return the row of a run that has been priced.
-
-    Args:
-        key: with another value; empty for the run itself.
-        value: of the key.
-        summary: of the run with that value, as in summary.json.
-    """
+    """Return the row of a run that has been priced with a value of a key; without a key, of the run itself."""
     totals = [*TOTALS]
     of_target = [*OF_TARGET]
     if BS_ENERGY in summary:
@@ -130,11 +124,7 @@ def cells(row: WhatIfRow) -> dict[str, str]:
 
 
 def read_table(folder: Path) -> list[WhatIfRow]:
-    """Return the rows of a result folder's table, the run itself first; none if the folder has no table.
-
-    Raises:
-        InputError: the table is damaged.
-    """
+    """Return the rows of a result folder's table, the run itself first; none if the folder has no table."""
     if not (folder / WHAT_IF_FILE).is_file():
         return []
     text = text_of(folder, WHAT_IF_FILE)
@@ -159,7 +149,6 @@ def _row(line: Mapping[str, str]) -> WhatIfRow:
 
 
 def _check(rows: Iterable[WhatIfRow]) -> None:
-    """Check that the first row, and no other, is the run itself, and that all rows have totals."""
     for place, row in enumerate(rows):
         if (row.key == "") != (place == 0):
             raise ValueError("the first row, and no other, must be the run itself")

@@ -62,9 +62,6 @@ def build(
         cluster: a Ray cluster whose machines train, see `core.ray_cluster.connected`; None: this machine.
         processors: the types of processors that compute, to which a record is bound.
         rows_in: the folder whose disk takes rows that need too much memory; None: memory holds all of them.
-
-    Raises:
-        InputError: the data, partition, model or devices do not fit the scenario.
     """
     if divided is None:
         divided = divide(scenario)
@@ -96,10 +93,6 @@ def build(
 
 def rehearse(scenario: Scenario, access: Access | None = None) -> None:
     """Do everything that a run does before it learns, except for reading data that would take long.
-
-    Args:
-        scenario: the scenario to check.
-        access: whether code from outside that only a value of `report.what_if` names is imported.
 
     Raises:
         Unavailable: the data are not on this machine, or were never read before.

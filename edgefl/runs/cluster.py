@@ -65,7 +65,6 @@ class Cluster:
         return float(self._ray.cluster_resources().get(kind, 0.0))
 
     def _capacity(self) -> int:
-        """Return how many tasks can run together now; this changes when machines join or leave."""
         count = self._total("CPU")
         if self._gpus:
             count = min(count, self._total("GPU") / self._gpus)
@@ -117,7 +116,6 @@ def _serve(work: Callable[[Any], Any], task: Any, settings: Mapping[str, str]) -
 
 
 def _reason(error: Exception) -> str:
-    """Return Ray's reason why a task ended without an answer, on one line."""
     lines = str(error).strip().splitlines()
     # The last line of a traceback is the reason.
     if "Traceback" in str(error):

@@ -19,11 +19,7 @@ from edgefl.world.world import World
 
 
 def timed(payload: Payload, scenario: Scenario, data: Data, world: World, streams: Streams) -> Payload:
-    """Return a payload whose operations take as long as `devices.compute` says, or the same one if it says nothing.
-
-    Raises:
-        InputError: the network's operations cannot be counted by kind, or a table of times lacks a row.
-    """
+    """Return a payload whose operations take as long as `devices.compute` says, or the same one if it says nothing."""
     groups = scenario.devices.made_of
     if all(hardware.compute.is_plain for hardware in groups):
         return payload
@@ -92,7 +88,6 @@ def _measured_step_s(scenario: Scenario, hardware: Hardware, place: int) -> floa
 
 
 def _network(scenario: Scenario) -> str:
-    """Return the name of the model, or the part of an imported model's path after the colon."""
     model = scenario.model
     if isinstance(model, Imported):
         return model.import_path.rpartition(":")[2]

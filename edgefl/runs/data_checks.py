@@ -23,11 +23,7 @@ COLOURS = (3, 4)  # numbers of a pixel of an image
 
 
 def check(scenario: Scenario, data: Data) -> None:
-    """Check that the data suit the scenario.
-
-    Raises:
-        InputError: they do not.
-    """
+    """Check that the data suit the scenario."""
     _check_loss(scenario, data)
     _check_model(scenario.network.with_loss(scenario.training.loss), data, Streams(scenario.seed))
     if data.regression:
@@ -85,7 +81,6 @@ def _remedy_of_labels(data: Data) -> str:
 
 
 def _squeezed(data: Data) -> str:
-    """Return the shape of labels without their first axis of length 1."""
     shape = list(data.label_shape)
     shape.remove(1)
     return f"[{', '.join(['n', *map(str, shape)])}]"

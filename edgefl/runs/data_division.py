@@ -49,11 +49,7 @@ class Divided(NamedTuple):
 
 
 def divide(scenario: Scenario) -> Divided:
-    """Load the data and divide them among the devices.
-
-    Raises:
-        InputError: the dataset does not exist, or cannot be divided as the scenario demands.
-    """
+    """Load the data and divide them among the devices."""
     section = scenario.data
     streams = Streams(scenario.seed)
     data = section.load()
@@ -86,7 +82,6 @@ def divide(scenario: Scenario) -> Divided:
 
 
 def _with_concepts(scenario: Scenario, divided: Divided) -> Divided:
-    """Return divided data with the concepts that `data.drift` makes of them, if it is given."""
     drift = scenario.data.drift
     if drift is None:
         return divided
@@ -101,7 +96,6 @@ def _check_classes(key: str, partition: Partition) -> None:
 
 
 def _held_out(share: float, samples: int, streams: Streams) -> Indices:
-    """Return a share of the numbers of samples, ascending: at least one of them, and not all."""
     count = min(max(round(share * samples), 1), samples - 1)
     if count < 1:
         raise InputError(f"data.validation_share: needs 2 training samples at least, the data have {samples}")
@@ -112,11 +106,6 @@ def _held_out(share: float, samples: int, streams: Streams) -> Indices:
 def _parts(
     scenario: Scenario, labels: Indices, owner: Indices | None, held_out: Indices | None, streams: Streams
 ) -> Sequence[Indices]:
-    """Return the training samples of each device, none of which is held out.
-
-    Raises:
-        InputError: the samples cannot be divided in this way.
-    """
     partition = scenario.data.partition
     rng = streams.generator("partition")
     remaining = None
@@ -154,7 +143,6 @@ def _test_parts(
     held_out: Indices | None,
     streams: Streams,
 ) -> Sequence[Indices]:
-    """Return the test samples of each device, divided as the training samples that are not held out."""
     if held_out is not None:
         divided = np.ones(len(train.labels), dtype=bool)
         divided[held_out] = False
@@ -165,12 +153,7 @@ def _test_parts(
 
 
 def accuracy_columns(accuracies: Floats, own_parts: Sequence[Indices]) -> Columns:
-    """Return the columns of device_accuracy.csv; a device without samples has no row.
-
-    Args:
-        accuracies: [n] accuracies of the n devices with samples.
-        own_parts: [devices] the samples of each device on which they are measured.
-    """
+    """Return the columns of device_accuracy.csv given accuracies [n] of devices with `own_parts` of samples."""
     samples = part_sizes(own_parts)
     ids = np.flatnonzero(samples)
     return {"device": ids.tolist(), "samples": samples[ids].tolist(), "accuracy": accuracies.tolist()}

@@ -72,7 +72,6 @@ def _cores() -> str:
 
 
 def _extra(name: str, package: str) -> str:
-    """Return the version of an extra's package, or the command that installs it."""
     if find_spec(package) is None:
         return f"not installed: pip install '{DISTRIBUTION}[{name}]'"
     # mlflow-skinny installs the module mlflow

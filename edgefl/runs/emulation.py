@@ -141,10 +141,7 @@ def _anchored(options: Options) -> Options:
 
 
 def _looked_at(folder: Path, options: Options, scenario: Scenario) -> tuple[Scenario, Result | None]:
-    """Return the scenario to run in a folder, and its finished result if the folder has it.
-
-    A resumed run keeps the training plan with which it was begun.
-    """
+    """Return the scenario to run, with the plan of a run begun in the folder, and the finished result if it has one."""
     overwrite = options.overwrite
     check_place(
         folder,
@@ -163,13 +160,6 @@ class Emulation:
     """A run that has begun: `advance` moves its virtual time on, `finish` writes its results, once.
 
     Use it as a context manager, or call `close`: it holds the lock on its folder, and the learner's processes.
-
-    Args:
-        scenario: what to run.
-        options: how to run it.
-        progress: called with each round's row when it is complete.
-        control: takes decisions in place of the scenario.
-        env: the clock, if the control waits on it; None: a new one.
 
     Raises:
         InputError: the scenario cannot be run; nothing was written.
@@ -326,17 +316,12 @@ class Emulation:
         return not ended
 
     def settle(self) -> None:
-        """Wait until the ledger has the accuracies of all finished rounds.
-
-        Raises:
-            RunError: learning has failed.
-        """
+        """Wait until the ledger has the accuracies of all finished rounds."""
         with self._noting_errors():
             self.server.replay.settle(wait=True)
 
     @contextmanager
     def _noting_errors(self) -> Iterator[None]:
-        """Note the error that stops the run, and raise it again."""
         try:
             with attributing(self._plugins, RunError):
                 yield

@@ -42,11 +42,6 @@ class Difference(NamedTuple):
 def check_begun(folder: Path, text: str, scenario: Scenario) -> bool:
     """Check that a folder's run can go on as a scenario; return True if the scenario has more rounds, or stops later.
 
-    Args:
-        folder: the folder, for messages.
-        text: its scenario.yaml.
-        scenario: what is to be run in it now.
-
     Raises:
         InputError: it is the run of another scenario, or has more rounds or other rounds than this one.
     """
@@ -91,16 +86,7 @@ def _is_default(difference: Difference, scenario: Scenario) -> bool:
 
 
 def check_data(folder: Path, dataset: Dataset, digest: str) -> None:
-    """Check that a folder's run was begun with the same data, as far as its manifest says.
-
-    Args:
-        folder: the folder.
-        dataset: the source of the data.
-        digest: of the data now.
-
-    Raises:
-        InputError: the run was begun with other data.
-    """
+    """Check that a folder's run was begun with the same data, as far as its manifest says."""
     before = manifest_of(folder).get(DATA_DIGEST, digest)  # runs without learning note none
     if before != digest:
         text = f"was begun with other data than data.dataset: {DATASETS.name_of(dataset)} gives now"
@@ -111,11 +97,7 @@ def check_data(folder: Path, dataset: Dataset, digest: str) -> None:
 
 
 def check_plugins(folder: Path, plugins: Sequence[Plugin]) -> None:
-    """Check that a folder's run was made by the plug-ins as they are now.
-
-    Raises:
-        InputError: their source has changed since.
-    """
+    """Check that a folder's run was made by the plug-ins as they are now."""
     listed = manifest_of(folder).get("plugins", [])
     try:
         before = {str(plugin["key"]): plugin["sha256"] for plugin in listed}

@@ -42,14 +42,12 @@ class _Trial:
     ended_s: list[float] = field(default_factory=list)  # wall-clock since the beginning
 
     def __call__(self, row: Mapping[str, Any]) -> None:
-        """Note a finished round, and end the trial if there are enough."""
         self.rows.append(row)
         self.ended_s.append(time.monotonic() - self.began_s)
         if len(self.rows) >= TRIAL_ROUNDS or self.ended_s[-1] > TRIAL_S:
             raise _EnoughError
 
     def wall_s(self, rounds: int) -> float:
-        """Return the duration of a run, if all later rounds are like those after the first one."""
         first_s = self.ended_s[0]
         if len(self.ended_s) == 1:  # an upper bound, as it includes start-up
             return rounds * first_s
@@ -61,15 +59,6 @@ def forecast(scenario: Scenario, options: Options, folder: Path) -> Rows:
     """Return a forecast of a run; its first rounds are run in memory, and no results are written.
 
     As in any run, a measured training plan is kept in the cache.
-
-    Args:
-        scenario: what would be run.
-        options: how it would be run.
-        folder: where its results would be written.
-
-    Raises:
-        InputError: the scenario cannot be run.
-        RunError: one of its first rounds fails.
     """
     divided = divide(scenario)
     trial, payload = _tried(scenario, options)
@@ -102,12 +91,7 @@ def forecast(scenario: Scenario, options: Options, folder: Path) -> Rows:
 
 
 def whole_run_s(scenario: Scenario, options: Options) -> float:
-    """Return the wall-clock time of a run on this machine [s], estimated from its first rounds, run in memory.
-
-    Raises:
-        InputError: the scenario cannot be run.
-        RunError: one of its first rounds fails.
-    """
+    """Return the wall-clock time of a run on this machine [s], estimated from its first rounds, run in memory."""
     began_s = time.monotonic()
     trial, _ = _tried(scenario, options)
     if not trial.rows:
@@ -116,7 +100,6 @@ def whole_run_s(scenario: Scenario, options: Options) -> float:
 
 
 def _tried(scenario: Scenario, options: Options) -> tuple[_Trial, Payload]:
-    """Run the first rounds of a scenario; return them and the payload."""
     trial = _Trial()
     with begin(scenario, replace(options, out=None), trial) as emulation:
         payload = emulation.server.payload

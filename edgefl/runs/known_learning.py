@@ -31,20 +31,12 @@ class LearnsOtherwise(RunError):  # noqa: N818 - the name says what is wrong
 
 
 def refuse_to_learn() -> NoReturn:
-    """Stand in for the global model of a run that must not learn.
-
-    Raises:
-        LearnsOtherwise: always, as it is only called for outcomes that are not on record.
-    """
+    """Stand in for the global model of a run that must not learn: raise `LearnsOtherwise`."""
     raise LearnsOtherwise("it learns something else")
 
 
 class RowsOfRun(Record):
-    """A record of the outcomes in a `rounds.csv`; it records nothing else.
-
-    Args:
-        rows: of the finished rounds, in order.
-    """
+    """A record of the outcomes in a `rounds.csv`; it records nothing else."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
         super().__init__()
@@ -79,16 +71,7 @@ class RowsOfRun(Record):
 
 
 def known_learning(folder: Path, rows: Sequence[Mapping[str, Any]], *, needs_losses: bool) -> KnownLearning:
-    """Return the learning of the finished run in a folder.
-
-    Args:
-        folder: its result folder.
-        rows: of its `rounds.csv`.
-        needs_losses: whether its selection needs losses of devices, which only a record has.
-
-    Raises:
-        InputError: the selection needs losses, and the run has kept no record.
-    """
+    """Return the learning of a finished run; refuse a folder without a record if losses of devices are needed."""
     if not needs_losses:
         return KnownLearning(RowsOfRun(rows), "")
     text = "chooses by losses, of which the run has kept no record (checkpoints/)"

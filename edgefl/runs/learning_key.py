@@ -33,12 +33,7 @@ def learning_key(
 ) -> str:
     """Return a digest of everything on which learning depends besides the commands.
 
-    Args:
-        scenario: what to run.
-        device: where to train.
-        processors: the types of processors that compute, this machine's first.
-        divided: the data.
-        probabilities: [devices] the probability that each is present in a round.
+    The `processors` begin with this machine's; `probabilities` [devices] are those of being present in a round.
     """
     versions = [edgefl_version(), version("torch"), version("numpy")]
     place = [device, gpu_names(device), *processors]
@@ -94,5 +89,4 @@ def learning_setting(scenario: Scenario) -> str:
 
 
 def _concerns_learning(key: str) -> bool:
-    """Return whether learning depends on a key of the scenario, besides the commands."""
     return key.partition(".")[0] in LEARNING_SECTIONS or key == "server.selection"

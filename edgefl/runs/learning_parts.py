@@ -175,7 +175,6 @@ def _base(
 
 
 def _learner(scenario: Scenario, place: Place, divided: Divided, cut: int | None, record: Record) -> Learner:
-    """Return the learner, with the plan on record if there is one."""
     from edgefl.learning.learner import Learner, LearningTask
     from edgefl.learning.learner.memory import is_out_of_memory
     from edgefl.learning.learner.plans.plan import Plan

@@ -16,13 +16,7 @@ LEAST_S = 0.2  # wall-clock from one update to the next
 
 @contextmanager
 def shown(progress: RoundListener | None, name: str, rounds: int) -> Iterator[RoundListener]:
-    """Give a listener for finished rounds.
-
-    Args:
-        progress: the user's own listener; None: a bar in IPython, nothing elsewhere.
-        name: of the run.
-        rounds: how many it has at most.
-    """
+    """Return the user's listener for finished rounds; by default a bar in IPython, and nothing elsewhere."""
     shell = interactive_shell()
     if progress is not None:
         yield progress
@@ -65,14 +59,12 @@ class _NotebookBar:
         self._handle = display(self._content(), raw=True, display_id=True)  # type: ignore[no-untyped-call]
 
     def __call__(self, row: Mapping[str, Any]) -> None:
-        """Show a finished round, unless the last one was shown just now."""
         self._done += 1
         self._row = row
         if time.monotonic() - self._last_s >= LEAST_S:
             self._update()
 
     def close(self) -> None:
-        """Show the last round."""
         self._update()
 
     def _update(self) -> None:
@@ -81,7 +73,6 @@ class _NotebookBar:
             self._handle.update(self._content(), raw=True)
 
     def _content(self) -> Mapping[str, str]:
-        """Return the output as HTML, and as text for what shows no HTML."""
         text = f"{self._name}: round {self._done} of {self._rounds}"
         if self._row:
             text = f"{text}, {seconds(self._row['time_s'])} of virtual time"

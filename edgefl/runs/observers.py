@@ -92,7 +92,6 @@ def observers_of(scenario: Scenario, parts: Parts, streams: Streams) -> list[Obs
 
 
 def _with_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
-    """Return the observers of reports on channels, and those that only add columns."""
     policy = scenario.server.policy
     model_bytes = int(parts.around.payload.model_bits / 8)
     observers: list[Observer] = []
@@ -133,8 +132,6 @@ def _with_device_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
 
 
 def _added_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
-    """Return the observers that ask the selection and the allocation for columns of their own."""
-
     def memory_of(ids: Ids) -> Floats:
         return parts.choosing.view.memory[ids]
 
@@ -148,11 +145,7 @@ def _added_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
 
 
 def added_columns(scenario: Scenario) -> list[ResultColumn]:
-    """Return the columns that members of a scenario add to rounds.csv and devices.csv.
-
-    Raises:
-        InputError: two of them have the same name, or one has that of a column that edgefl may write.
-    """
+    """Return the columns that members of a scenario add to rounds.csv and devices.csv."""
     added: list[ResultColumn] = []
     members: dict[str, AddsColumns] = {
         "server.selection": scenario.server.selection,

@@ -32,11 +32,7 @@ def with_keys(scenario: Scenario, keys: PlanKeys) -> Scenario:
 
 
 def keys_of_plan(plan: Mapping[str, Any]) -> PlanKeys:
-    """Return the keys that select exactly one plan.
-
-    Args:
-        plan: its engine, kernel and width, as manifests have them.
-    """
+    """Return the keys that select exactly one plan."""
     if plan["engine"] == "serial":
         return PlanKeys("serial", None)
     if plan["kernel"] == "vmap":  # `batched` prefers gradients by hand
@@ -45,12 +41,7 @@ def keys_of_plan(plan: Mapping[str, Any]) -> PlanKeys:
 
 
 def as_begun(scenario: Scenario, before: Any) -> Scenario:
-    """Return a scenario with the plan of an earlier run, if the scenario leaves it open.
-
-    Args:
-        scenario: what to run.
-        before: the content of the earlier run's scenario.yaml.
-    """
+    """Return a scenario with the plan of an earlier run, if the scenario leaves it open."""
     keys = _named(before)
     if keys is None:
         return scenario

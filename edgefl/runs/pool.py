@@ -27,11 +27,8 @@ EXIT_S = 10.0  # after which a process that should end is killed
 class Pool:
     """Runs at most `count` processes together, and no more than fit into the memory; see `WorkerPool`.
 
-    Args:
-        work: called with each task in one of the processes; must be importable there.
-        count: how many processes may run together.
-        settings: returns the environment variables of a process, given its number from 0.
-        reuse: whether a process runs several tasks.
+    A process imports `work` and calls it with each task. With `reuse` it runs several tasks; `settings` returns its
+    environment variables, given its number from 0.
     """
 
     def __init__(

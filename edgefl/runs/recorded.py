@@ -19,13 +19,9 @@ from edgefl.server.trajectories import trajectories
 
 
 class Recorded:
-    """Makes parts of a result from the records of a run so far.
+    """Makes parts of a result from the records of a run so far; the server has its ledger.
 
-    Args:
-        scenario: what is run.
-        divided: the data of all devices.
-        server: has the ledger.
-        may_ask: whether mobility may be asked more often than the run needs; a class from outside may remember it.
+    Mobility is asked more often than the run needs only with `may_ask`, as a class from outside may remember it.
     """
 
     def __init__(self, scenario: Scenario, divided: Divided, server: Server, *, may_ask: bool) -> None:
@@ -35,11 +31,7 @@ class Recorded:
         self._may_ask = may_ask
 
     def so_far(self, time_left: str) -> SoFar:
-        """Return the tables and the summary so far.
-
-        Args:
-            time_left: an estimate in words.
-        """
+        """Return the tables and the summary so far."""
         ledger = self._server.ledger
         tables: dict[str, Iterable[bytes]] = {
             "rounds.csv": [csv_bytes(ledger.round_columns())],
@@ -51,11 +43,7 @@ class Recorded:
         return SoFar(tables, {**self.summary(None), TIME_LEFT: time_left})
 
     def summary(self, accuracies: Floats | None) -> dict[str, Any]:
-        """Return the summary of the rounds that have ended.
-
-        Args:
-            accuracies: accuracy of the final model on each device's own samples; None if unknown.
-        """
+        """Return the summary of the rounds that have ended."""
         return summarize(
             self._server.ledger,
             self._scenario.targets,
@@ -92,11 +80,7 @@ class Recorded:
         return storage(scenario.algorithm, scenario.learning, model_bytes, frozen_bytes, known, history_bytes)
 
     def more_tables(self, accuracies: Floats | None) -> dict[str, Callable[[], Columns]]:
-        """Return functions that make the tables outside the ledger, by their files: they are rarely needed.
-
-        Args:
-            accuracies: accuracy of the final model on each device's own samples; None without learning.
-        """
+        """Return functions that make the tables outside the ledger, by their files: they are rarely needed."""
         tables: dict[str, Callable[[], Columns]] = {}
         data = self._divided.data
         if accuracies is not None:

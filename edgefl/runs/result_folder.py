@@ -31,17 +31,10 @@ FolderState = tuple[tuple[str, int], ...]  # names of the result files in a fold
 
 
 class ResultFolder:
-    """A run's folder, with the record of its learning.
+    """A run's folder, with the record of its learning, which no other process may use.
 
-    Args:
-        path: the folder.
-        own: tables of measures from outside that the run will write.
-        resume: whether the run in the folder is continued.
-        shared: result folders of other runs with records.
-        shares: whether other runs will read the record of this one.
-
-    Raises:
-        InputError: another process uses the record, or it cannot be read.
+    The run will write `own` tables of measures from outside. It may read the records of other runs in the folders
+    `shared`; if it `shares`, other runs will read its own record.
     """
 
     def __init__(
@@ -58,11 +51,6 @@ class ResultFolder:
 
     def begin(self, scenario: Scenario, divided: Divided, manifest: Mapping[str, Any]) -> None:
         """Keep other processes out of the folder, and write the files that are known before the first round.
-
-        Args:
-            scenario: the scenario in the results.
-            divided: the data of all devices.
-            manifest: the entries about machine, time and learner.
 
         Raises:
             Taken: another process runs there, or has run there since this one began.
@@ -92,11 +80,7 @@ class ResultFolder:
             raise
 
     def write(self, result: Result) -> None:
-        """Write a result.
-
-        Raises:
-            RunError: the folder cannot be written, or no longer belongs to this run.
-        """
+        """Write a result."""
         self._check_place()
         _write(self.path, result)
 
@@ -126,18 +110,7 @@ class ResultFolder:
 
 
 def check_place(folder: Path, own: Sequence[ResultFile], *, overwrite: bool, resume: bool, beside_others: bool) -> None:
-    """Check that results can be written to a folder without replacing a user's file.
-
-    Args:
-        folder: the folder.
-        own: tables of measures from outside that the run will write.
-        overwrite: whether results in the folder are replaced.
-        resume: whether the run in the folder is continued.
-        beside_others: whether a run may begin beside other files in the folder.
-
-    Raises:
-        InputError: they cannot.
-    """
+    """Check that results can be written to a folder without replacing a user's file."""
     run_folder.check_folder(folder, may_hold_run=overwrite or resume, beside_others=beside_others)
     if resume:
         check_all(folder)  # first, as it names damaged files
@@ -154,16 +127,7 @@ def begun(folder: Path) -> Any:
 
 
 def finished(folder: Path, scenario: Scenario, *, beside_others: bool) -> Result | None:
-    """Return the finished result in a folder; None if its run is unfinished, to be extended, or not begun.
-
-    Args:
-        folder: the folder.
-        scenario: what to run in it.
-        beside_others: whether a run may begin beside other files in the folder.
-
-    Raises:
-        InputError: the folder holds something else, or a run of another scenario.
-    """
+    """Return the finished result in a folder; None if its run is unfinished, to be extended, or not begun."""
     file = folder / run_folder.SCENARIO_FILE
     if not file.exists():
         if not folder.exists():
@@ -185,15 +149,7 @@ def finished(folder: Path, scenario: Scenario, *, beside_others: bool) -> Result
 
 
 def tidy_finished(folder: Path, *, keeps_record: bool) -> None:
-    """Remove the remains of a finished run.
-
-    Args:
-        folder: the folder.
-        keeps_record: whether its record stays.
-
-    Raises:
-        Taken: another process is continuing the run.
-    """
+    """Remove the remains of a finished run; raise `Taken` if another process is continuing the run."""
     if not keeps_record and (folder / run_folder.LOCK).exists():
         with closing(locked(folder / run_folder.LOCK, make=False)):
             run_folder.remove_checkpoints(folder)
@@ -215,7 +171,6 @@ def _journal(folder: Path, shared: tuple[Path, ...], *, resume: bool, shares: bo
 
 
 def _state_of(folder: Path) -> FolderState:
-    """Return the result files in a folder, and when each was written."""
     found = []
     for name in (*run_folder.RESULT_FILES, *run_folder.FILES_OF_MANY_RUNS):
         if name == run_folder.REPORT_FILE:

@@ -1,8 +1,4 @@
-"""Estimates of a ledger's memory and of the results' disk space, before a run begins.
-
-Certain needs refuse a run: rows of rounds that nothing in the scenario can end early, and the model's file. Likely
-needs only warn: the number of participants is unknown, as is the size of checkpoints.
-"""
+"""Estimates of a ledger's memory and of the results' disk space, before a run begins."""
 
 import logging
 import os
@@ -81,15 +77,7 @@ def rows_of(scenario: Scenario) -> Expected:
 
 
 def check_ledger(rows: Expected, *, on_disk: bool) -> None:
-    """Check that a run's rows fit into the memory; warn if they probably do not.
-
-    Args:
-        rows: their numbers.
-        on_disk: whether a folder takes participants that need too much memory.
-
-    Raises:
-        InputError: they cannot.
-    """
+    """Check that a run's rows fit into the memory; warn if they probably do not."""
     limits = memory_limits()
     name = min(limits, key=lambda limit: limits[limit])
     participant_bytes = rows.participants * LEDGER_PARTICIPANT_BYTES
@@ -109,14 +97,7 @@ def check_ledger(rows: Expected, *, on_disk: bool) -> None:
 
 
 def disk_needs(scenario: Scenario, divided: Divided, rows: Expected, *, train: bool) -> list[DiskNeed]:
-    """Return the disk space that a result folder needs.
-
-    Args:
-        scenario: what is run.
-        divided: the samples.
-        rows: the numbers of rows.
-        train: whether anything is learned.
-    """
+    """Return the disk space that a result folder needs."""
     needs = [
         DiskNeed("rounds.csv", rows.rounds * LEAST_ROUND_BYTES, rows.rounds * ROUND_BYTES),
         DiskNeed("devices.csv", 0.0, rows.participants * PARTICIPANT_BYTES),
@@ -144,11 +125,7 @@ def disk_needs(scenario: Scenario, divided: Divided, rows: Expected, *, train: b
 
 
 def check_disk(folder: Path, needs: Sequence[DiskNeed]) -> None:
-    """Check that results fit on the disk; warn if they probably do not.
-
-    Raises:
-        InputError: they cannot.
-    """
+    """Check that results fit on the disk; warn if they probably do not."""
     free = free_bytes(folder)
     if free is None:
         return

@@ -72,19 +72,7 @@ def server_of(
     control: Control,
     held: HeldDecisions | None,
 ) -> Server:
-    """Build the server, and all parts whose processes run on its clock.
-
-    Args:
-        env: the clock.
-        scenario: what to run.
-        divided: the data of all devices.
-        around: the devices and their payloads.
-        replay: the server's side of learning.
-        ledger: records the run.
-        streams: keyed randomness.
-        control: takes decisions in place of the scenario.
-        held: keeps decisions by forecasts; None if nothing decides by them.
-    """
+    """Build the server, and all parts whose processes run on its clock."""
     world = around.world
     meter: BatteryMeter | None = None
     on_air: OnAir = ignore_on_air
@@ -265,7 +253,6 @@ def _dispatcher(
 def _choosing_control(
     scenario: Scenario, control: Control, held: HeldDecisions | None, forecaster: Forecaster | None
 ) -> Control:
-    """Return the control of choosing devices, which decides by forecasts if the scenario does."""
     decider = decider_of(scenario)
     if decider is None or held is None or forecaster is None:
         return control

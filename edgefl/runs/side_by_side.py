@@ -14,12 +14,9 @@ _calls: list[Callable[[int], Any]] = []  # in a forked process: the function
 
 
 def processes(wanted: int | None, calls: int, call_s: float) -> int:
-    """Return how many processes pay for a number of calls; 1: this process makes the calls.
+    """Return how many processes pay for a number of calls of `call_s` seconds; 1: this process makes the calls.
 
-    Args:
-        wanted: the upper bound; None: one for each core.
-        calls: the number of calls.
-        call_s: the wall-clock time of a call [s].
+    The upper bound is `wanted`; None: one for each core.
     """
     # torch's threads do not survive a fork, and a pool's process must not have child processes.
     cannot_fork = "torch" in sys.modules or multiprocessing.current_process().daemon
@@ -31,12 +28,9 @@ def processes(wanted: int | None, calls: int, call_s: float) -> int:
 
 
 def each(call: Callable[[int], Any], count: int, workers: int) -> Iterator[Any]:
-    """Yield `call(0)`, `call(1)`, ... in this order, computed by several processes.
+    """Yield `call(0)`, `call(1)`, ... in this order, computed by several processes; one worker is this process.
 
-    Args:
-        call: its return value must be sendable between processes; the function need not be.
-        count: the number of calls.
-        workers: the number of processes; 1: this one.
+    What `call` returns must be sendable between processes; the function need not be.
     """
     if workers == 1:
         yield from map(call, range(count))

@@ -38,15 +38,7 @@ MARKS: dict[str, Mark] = {  # of a sweep's own files
 def check_folder(out: Path, sweep: Sweep, *, resume: bool, overwrite: bool, growing: bool = False) -> None:
     """Check that a sweep can be run in a folder, before it begins.
 
-    Args:
-        out: the folder.
-        sweep: what to run there.
-        resume: whether the sweep in the folder is continued.
-        overwrite: whether the sweep in the folder is replaced.
-        growing: whether a continued sweep may have other points, such as more seeds; common points must be the same.
-
-    Raises:
-        InputError: the folder holds another sweep or other files, or cannot be written.
+    With `growing` a continued sweep may have other points, such as more seeds; common points must be the same.
     """
     run_folder.check_usable(out, may_hold_files=overwrite or resume)
     _check_files(out, content_of(sweep))
@@ -60,11 +52,7 @@ def check_folder(out: Path, sweep: Sweep, *, resume: bool, overwrite: bool, grow
 
 
 def as_begun(out: Path, sweep: Sweep) -> Sweep:
-    """Return a sweep with the folders that its runs have in an earlier attempt, which may be named otherwise.
-
-    Raises:
-        InputError: the file that names the runs is damaged.
-    """
+    """Return a sweep with the folders that its runs have in an earlier attempt, which may be named otherwise."""
     if not (out / CONTENT).exists():
         return sweep
     folder_of = {digest: Path(folder) for folder, digest in _points_of(out).items()}
@@ -83,11 +71,6 @@ def as_begun(out: Path, sweep: Sweep) -> Sweep:
 
 def check_still(out: Path, content: str, before: int | None) -> None:
     """Check under the lock that a folder has not changed since `check_folder`.
-
-    Args:
-        out: the folder.
-        content: the sweep as `content_of` returns it.
-        before: the earlier value of `begun_ns`.
 
     Raises:
         Taken: another process has run there meanwhile.
@@ -132,12 +115,7 @@ def _check_files(out: Path, content: str) -> None:
 
 
 def clear(out: Path) -> None:
-    """Remove the files of an earlier sweep and of its runs, and nothing else.
-
-    Raises:
-        InputError: the file that names its runs is damaged.
-        RunError: the system does not allow it.
-    """
+    """Remove the files of an earlier sweep and of its runs, and nothing else."""
     if not (out / CONTENT).exists():
         return
     try:

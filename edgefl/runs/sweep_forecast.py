@@ -20,17 +20,7 @@ MOST_TRIED = 3  # runs, of points that lie far apart
 
 
 def forecast_sweep(sweep: Sweep, options: SweepOptions, folder: Path) -> Rows:
-    """Return a forecast of a sweep; first rounds of a few runs are run in memory, and no results are written.
-
-    Args:
-        sweep: what would be run.
-        options: how it would be run.
-        folder: where its results would be written.
-
-    Raises:
-        InputError: it cannot be run.
-        RunError: one of the first rounds fails.
-    """
+    """Return a forecast of a sweep; first rounds of a few runs are run in memory, and no results are written."""
     if options.workers is not None and options.workers < 1:
         raise InputError(f"--workers {options.workers}: must be >= 1")
     train = sweep.train and options.train
@@ -58,7 +48,6 @@ def forecast_sweep(sweep: Sweep, options: SweepOptions, folder: Path) -> Rows:
 
 
 def _tried(sweep: Sweep) -> list[Scenario]:
-    """Return the scenarios of the first point, the last one and those between, of one seed each."""
     of_label = {point.label: point.scenario for point in reversed(sweep.points)}
     scenarios = list(of_label.values())
     last = len(scenarios) - 1

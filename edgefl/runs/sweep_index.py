@@ -28,11 +28,6 @@ class SweepIndex:
     """Keeps the index in the folder of a sweep up to date.
 
     It is not written after each of thousands of runs, which could take longer than the runs.
-
-    Args:
-        folder: of the sweep.
-        keys: that the sweep varies.
-        runs: all runs, in the order of the index.
     """
 
     def __init__(self, folder: Path, keys: Sequence[str], runs: Sequence[SweepRun]) -> None:
@@ -43,21 +38,13 @@ class SweepIndex:
         self._writing_s = 0.0  # spent on writing so far
 
     def write(self) -> None:
-        """Write the index.
-
-        Raises:
-            OSError: the system does not allow it, or the disk is full.
-        """
+        """Write the index."""
         began_s = monotonic()
         write_atomically(self._path, index_of(self._keys, self._runs))
         self._writing_s += monotonic() - began_s
 
     def note_end(self) -> None:
-        """Write the index after the end of a run, unless that would take too much time.
-
-        Raises:
-            OSError: see `write`.
-        """
+        """Write the index after the end of a run, unless that would take too much time."""
         # The share counts from the beginning, so long runs appear in the index as soon as they end.
         if self._writing_s <= TIME_SHARE * (monotonic() - self._began_s):
             self.write()
@@ -93,6 +80,5 @@ def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
 
 
 def _targets(run: SweepRun) -> dict[str, Mapping[str, Any]]:
-    """Return the targets of a run's summary, keyed by their accuracy as the index writes it."""
     targets = (run.summary or {}).get("targets", ())
     return {f"{target['accuracy']:.6g}": target for target in targets if target["accuracy"] is not None}

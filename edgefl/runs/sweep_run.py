@@ -47,11 +47,7 @@ class SweepRun:
         self.status = "running"
 
     def end(self, answer: Any) -> None:
-        """Note how the run has ended.
-
-        Args:
-            answer: status, error, summary and warnings, or the exception that ended the run.
-        """
+        """Note how the run has ended: with status, error, summary and warnings, or with an exception."""
         if isinstance(answer, Exception):
             self.status = "failed"
             self.error = repr(answer)

@@ -94,11 +94,7 @@ def run(
 ) -> SweepResult:
     """Run all points of a sweep, and report on finished ones; a point that fails does not stop others.
 
-    Args:
-        sweep: the points.
-        options: how to run them.
-        on_run_end: called after each run.
-        on_begin: called when the sweep can no longer be refused, before any change.
+    After each run `on_run_end` is called; `on_begin` when the sweep can no longer be refused, before any change.
 
     Raises:
         InputError: the options or the folder do not allow the sweep to run; nothing was written.
@@ -275,7 +271,6 @@ def _gpus(options: SweepOptions, *, train: bool) -> int:
 
 
 def _processes(families: int, options: SweepOptions, gpus: int) -> Pool:
-    """Return a pool of processes on this machine, which share its cores and GPUs."""
     workers = _count(options, gpus)
     # At first only one run of each family is busy, so no cores are kept for more.
     threads = max(1, cores() // min(workers, max(1, families)))

@@ -9,30 +9,14 @@ from edgefl.learning.torch_device import choose_device
 
 
 def learning_device(device: str, cluster: str | None, *, train: bool) -> str:
-    """Return the torch device that trains: cpu, cuda or cuda:i.
-
-    Args:
-        device: the user's device; auto: the best one.
-        cluster: address of a Ray cluster whose machines train; None: this machine.
-        train: whether anything is learned.
-    """
+    """Return the torch device that trains: cpu, cuda or cuda:i."""
     if not train or cluster is not None:
         return "cpu"
     return choose_device(device)
 
 
 def joined(cluster: str | None, device: str, undo: ExitStack, *, train: bool) -> Any:
-    """Return the Ray cluster whose machines train; None: this machine trains.
-
-    Args:
-        cluster: its address; None: this machine trains.
-        device: the user's torch device.
-        undo: leaves the cluster at the end.
-        train: whether anything is learned.
-
-    Raises:
-        InputError: it cannot be joined, or the options exclude each other.
-    """
+    """Return the Ray cluster whose machines train; None: this machine trains."""
     if cluster is None:
         return None
     if not train:

@@ -75,16 +75,9 @@ def price_folder(
 ) -> list[WhatIfRow]:
     """Price a finished run with other values of some keys, one key at a time, and write the table.
 
-    Args:
-        folder: of the run.
-        over: the values of each key.
-        where: returns the place of a key's values, for messages.
-        out: file for the table; None: the table of the folder, in which rows of other keys stay.
-        workers: points at a time, at most; None: one for each core.
-        on_point: called after each point.
-
-    Returns:
-        A row of the run itself, and the rows of the values.
+    Returns a row of the run itself, and the rows of the values. For messages `where` returns the place of a key's
+    values. Without `out` it is the table of the folder, in which rows of other keys stay. At most `workers` points are
+    priced at a time; None: one for each core.
 
     Raises:
         InputError: the folder holds no finished run, a key or value is wrong, or no value of a key can be priced;
@@ -113,14 +106,6 @@ def price_at_end(folder: Path, scenario: Scenario, workers: int | None = None) -
     """Price the values of `report.what_if` after a run, unless its folder has them already.
 
     Values that cannot be priced only cause warnings, as the run has finished.
-
-    Args:
-        folder: of the run.
-        scenario: of the run.
-        workers: points at a time, at most; None: one for each core.
-
-    Raises:
-        RunError: the table cannot be written.
     """
     over = scenario.report.what_if
     if not over:
@@ -144,11 +129,7 @@ def price_at_end(folder: Path, scenario: Scenario, workers: int | None = None) -
 
 
 def read_finished(folder: Path) -> FinishedRun:
-    """Return the finished run of a folder.
-
-    Raises:
-        InputError: there is none, or its scenario cannot be loaded here.
-    """
+    """Return the finished run of a folder."""
     text_of(folder, "scenario.yaml")  # refuses a folder without results
     manifest = json_of(folder, MANIFEST_FILE)
     status = manifest.get("status")
@@ -167,7 +148,6 @@ def _rows(folder: Path) -> list[Mapping[str, Any]]:
 
 
 def _check_any(rows: Sequence[WhatIfRow], where: Where) -> None:
-    """Check that each key has a value that could be priced."""
     faults = []
     for key in dict.fromkeys(row.key for row in rows[1:]):
         of_key = [row for row in rows if row.key == key]
@@ -194,7 +174,6 @@ def _write(folder: Path, rows: Sequence[WhatIfRow]) -> None:
 def _priced_rows(
     run: FinishedRun, points: Sequence[WhatIfPoint], workers: int | None, on_point: OnPoint
 ) -> list[WhatIfRow]:
-    """Return a row of the run itself, and a row for each point."""
     selection = run.scenario.server.selection
     known = known_learning(run.folder, run.rows, needs_losses=selection.needs_losses)
     with attributing(plugins_in(run.scenario), InputError), rare_collections(), one_numpy_thread():
@@ -243,7 +222,6 @@ def _difference(rows: Sequence[Mapping[str, Any]], here: Sequence[Mapping[str, A
 
 
 def _priced_point(point: WhatIfPoint, divided: Divided, known: KnownLearning, own: Priced) -> WhatIfRow:
-    """Return the row of a point: its costs, or why it cannot be priced."""
     value = what_if_table.value_cell(point.value)
     try:
         server = _finished_server(point.scenario, divided, known, own)
@@ -259,14 +237,7 @@ def _priced_point(point: WhatIfPoint, divided: Divided, known: KnownLearning, ow
 
 
 def _finished_server(scenario: Scenario, divided: Divided, known: KnownLearning, own: Priced | None = None) -> Server:
-    """Run a scenario to its end with the learning of a finished run, and return its server.
-
-    Args:
-        scenario: what to run.
-        divided: the data of all devices.
-        known: the learning of the finished run.
-        own: the finished run; None if it is this one.
-    """
+    """Run a scenario to its end with the learning of a finished run, and return its server."""
     server = build(scenario, "cpu", train=False, progress=silent, divided=divided, known=known)
     rounds = scenario.server.policy.run(server)
     try:

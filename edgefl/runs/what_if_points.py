@@ -42,11 +42,7 @@ class WhatIfPoint(NamedTuple):
 
 
 def parse_over(text: str) -> tuple[str, list[Any]]:
-    """Read "dotted.key=values": a range such as 5e6..100e6, or values in YAML between commas.
-
-    Raises:
-        InputError: the text has another form.
-    """
+    """Read "dotted.key=values": a range such as 5e6..100e6, or values in YAML between commas."""
     key, equals, values = text.partition("=")
     key = key.strip()
     if not equals or not all(key.split(".")) or not values.strip():
@@ -91,11 +87,7 @@ def points_of(scenario: Scenario, over: Over, where: Where, access: Access | Non
 
 
 def check_points(scenario: Scenario, access: Access | None = None) -> None:
-    """Check the key `report.what_if` of a scenario; see `points_of`.
-
-    Raises:
-        InputError: one line for every fault.
-    """
+    """Check the key `report.what_if` of a scenario; see `points_of`."""
     if scenario.report.what_if:
         points_of(scenario, scenario.report.what_if, lambda _: "report.what_if", access)
 
@@ -116,16 +108,6 @@ def _in_order(values: Sequence[Any]) -> list[Any]:
 def _points(
     scenario: Scenario, key: str, values: Sequence[Any], where: str, learned: str, access: Access | None
 ) -> Iterator[WhatIfPoint]:
-    """Yield the points of a key.
-
-    Args:
-        scenario: of the run.
-        key: dotted.
-        values: of the key.
-        where: their place, for messages.
-        learned: the `learning_setting` of the run.
-        access: whether code from outside that a value names is imported.
-    """
     parts = tuple(key.split("."))
     if not 1 <= len(values) <= MOST_VALUES:
         raise InputError(f"{where}: {key}: must have 1 to {MOST_VALUES} values, got {len(values)}")
@@ -151,7 +133,6 @@ def _points(
 
 
 def _placed(fault: str, where: str, key: str, value: Any) -> str:
-    """Return a fault of a point with the place of its value."""
     if fault.startswith(f"{where}: "):
         return fault
     return f"{where}: {key}: {shown(value)} does not fit the scenario: {fault.removeprefix('scenario: ')}"

@@ -20,11 +20,6 @@ def conditions(scenario: Scenario, point: Scenario, where: str) -> list[Override
 
     With them the point's SNRs are those of the run, shifted by what has changed. Without a recording there are none.
 
-    Args:
-        scenario: of the run.
-        point: the same with another value of one key.
-        where: the place of the value, for messages.
-
     Raises:
         InputError: recorded links do not tell what the point costs; the line does not name the place.
     """
@@ -56,11 +51,6 @@ def _powers(scenario: Scenario) -> list[object]:
 
 
 def _one_power_dbm(scenario: Scenario) -> float:
-    """Return the power at which all devices of a run send.
-
-    Raises:
-        InputError: they draw different ones.
-    """
     lowest_dbm, highest_dbm = scenario.devices.span("tx_power_dbm")
     if lowest_dbm != highest_dbm:
         text = f"the run's devices have different {POWER}, so the power of the recordings is not known"

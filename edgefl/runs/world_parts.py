@@ -40,11 +40,7 @@ class Outside(NamedTuple):
 
 
 def outside(scenario: Scenario, divided: Divided, streams: Streams, control: Control = BY_SCENARIO) -> Outside:
-    """Build the parts besides learning, radio and server.
-
-    Raises:
-        InputError: the data or the devices do not fit the scenario.
-    """
+    """Build the parts besides learning, radio and server."""
     data = divided.data
     parts = divided.parts
     check(scenario, data)
@@ -101,13 +97,7 @@ def _check_devices(scenario: Scenario, world: World, payload: Payload) -> None:
 
 
 def _payloads(scenario: Scenario, data: Data, sizes: Indices) -> tuple[Payload, SplitPayload | None, int | None]:
-    """Return the payload of a participant, of each half of a cut model, and the number of the front's parameters.
-
-    Args:
-        scenario: what to run.
-        data: the dataset.
-        sizes: [devices] number of training samples of each.
-    """
+    """Return the payload of a participant, of each half of a cut model, and the number of the front's parameters."""
     measured = (scenario.learning, scenario.training, data, sizes, scenario.cost)
     payload = measure(scenario.network, *measured)
     report_bits = BITS_PER_FLOAT * scenario.server.selection.report_floats + scenario.server.csi.update_bits

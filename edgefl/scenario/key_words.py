@@ -1,8 +1,4 @@
-"""The words that people write for keys and members of a scenario, and what they mean.
-
-A key in the wrong place, or by another name, gets a message with the right key: `synonyms.yaml` lists other names, and
-the keys of all sections follow from their classes (`key_index.py`).
-"""
+"""The words that people write for keys and members of a scenario, and what they mean."""
 
 import difflib
 import re
@@ -55,7 +51,6 @@ def member_synonyms() -> Mapping[str, Mapping[str, Sequence[str]]]:
 
 
 def _by_word(words_of: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
-    """Return the meanings by word, given the words by meaning."""
     found: dict[str, list[str]] = {}
     for meant, words in words_of.items():
         for word in words:
@@ -114,13 +109,7 @@ def close_keys(name: str) -> list[str]:
 
 
 def with_place(text: str, path: KeyPath, value: Any) -> str:
-    """Return a message about an unknown key or member with the one that is meant, if that is known.
-
-    Args:
-        text: the message, of the section that refused the key.
-        path: the path of the key.
-        value: its value.
-    """
+    """Return a message about an unknown key or member with the one that is meant, if that is known."""
     if text.startswith(UNKNOWN_KEY):
         return _placed(text, path, value)
     if text.startswith(A_MAPPING):

@@ -63,11 +63,7 @@ def load_with_source(
     *,
     needs_files: bool = False,
 ) -> tuple[Scenario, Source]:
-    """Return the scenario as `load` does, and the source of its keys, for faults found only when data are read.
-
-    Raises:
-        InputError: one finished line for every fault, in the order of the file.
-    """
+    """Return the scenario as `load` does, and the source of its keys, for faults found only when data are read."""
     here = here or Path.cwd()  # before any code that the scenario names, which may change it
     overrides = list_of_overrides(overrides)
     if isinstance(source, Mapping):
@@ -97,7 +93,10 @@ def load_with_source(
             scenario = Scenario.model_validate(_with_defaults(raw, context), context=context)
     except ValidationError as error:
         items = error.errors(include_url=False)
-        found = [(item["loc"], _helpful(item["msg"], item["loc"], item["input"])) for item in items]
+        found = []
+        for item in items:
+            text = with_remedy(item["msg"], item["loc"], item["input"])
+            found.append((item["loc"], with_place(text, item["loc"], item["input"])))
         # Pydantic lists faults by class; a reader corrects the file from the top.
         found.sort(key=lambda item: origin.rank(item[0]))
         lines = dict.fromkeys(origin.fault(path, text) for path, text in found)  # without duplicates
@@ -105,17 +104,8 @@ def load_with_source(
     return _with_folders(scenario), origin
 
 
-def _helpful(text: str, path: KeyPath, value: Any) -> str:
-    """Return a message about a key with what to write instead, if that is known."""
-    return with_place(with_remedy(text, path, value), path, value)
-
-
 def changed(scenario: Scenario, overrides: Sequence[str | Override], access: Access | None = None) -> Scenario:
-    """Return a loaded scenario with other values of some keys, checked as `load` checks a file's keys.
-
-    Raises:
-        InputError: one finished line for every fault.
-    """
+    """Return a loaded scenario with other values of some keys, checked as `load` checks a file's keys."""
     for keys, _, where in (item if isinstance(item, Override) else parse_override(item) for item in overrides):
         if keys[-1] == "preset":
             text = "a loaded scenario has the keys of its preset already: set the keys, or the preset before loading"
@@ -124,11 +114,7 @@ def changed(scenario: Scenario, overrides: Sequence[str | Override], access: Acc
 
 
 def without(scenario: Scenario, keys: Sequence[KeyPath]) -> Scenario:
-    """Return a loaded scenario as if some of its keys had not been written.
-
-    Raises:
-        InputError: one finished line for every fault.
-    """
+    """Return a loaded scenario as if some of its keys had not been written."""
     raw = content(scenario)
     for *sections, key in keys:
         node: Any = raw
@@ -150,13 +136,7 @@ def content(scenario: Scenario) -> dict[str, Any]:
 
 
 def _context(raw: Mapping[str, Any], folders: Sequence[Path], access: Access) -> dict[str, Any]:
-    """Return the context in which a scenario is validated: its folder, and those with code from outside.
-
-    Args:
-        raw: the keys of the scenario.
-        folders: its folder, then those of the files that it extends.
-        access: whether code from outside is imported, and further folders with it.
-    """
+    """Return the context in which a scenario is validated: its folder, and those with code from outside."""
     base = folders[0]
     given: tuple[Path, ...] = ()
     with suppress(ValidationError):  # the same faults are reported when the whole scenario is validated
@@ -179,11 +159,7 @@ class _ModelOnly(Section):
 
 
 def load_model(scenario: Mapping[str, Any], folder: Path) -> Model:
-    """Return the section `model` of a resolved scenario in a folder; files that other sections name may be missing.
-
-    Raises:
-        InputError: the model cannot be made, for example because the file of the user's own model is missing.
-    """
+    """Return the section `model` of a resolved scenario in a folder; files that other sections name may be missing."""
     try:
         context = _context(scenario, [folder], Access())
         only = _ModelOnly.model_validate({"model": scenario.get("model")}, context=context)

@@ -36,13 +36,7 @@ _WITH_UNIT = re.compile(r"(.*?[0-9.])\s*((?![eE][-+0-9])[A-Za-zµ%].*|1/s)")
 
 
 def with_remedy(text: str, path: KeyPath, value: Any) -> str:
-    """Return a message about a wrong number with what to write instead, if that is known; other messages unchanged.
-
-    Args:
-        text: the message.
-        path: the path of the key.
-        value: the value in the file.
-    """
+    """Return a message about a wrong number with what to write instead, if that is known; other messages unchanged."""
     if re.match(r"must be (?:<=|from \S+ to) 1, got", text) and isinstance(value, int | float) and 1 < value <= 100:
         return f"{text}: {value:g} % are written {plain(value / 100)}"
     if text.startswith(A_TRUTH) and str(value).lower() in TRUTHS:
@@ -92,10 +86,7 @@ def _in_place_of_list(text: str, path: KeyPath) -> str | None:
 def remedy(text: str, key: str, *, whole: bool = False) -> str | None:
     """Return what to write in place of a text that was meant as a number, such as "write 20e6"; None if unknown.
 
-    Args:
-        text: the text in the file.
-        key: the name of its key, whose ending names the unit; "" if it has none.
-        whole: only whole numbers are allowed.
+    The ending of the `key` names the unit; "" if it has none.
     """
     for form, words in WORDS:
         if re.fullmatch(form, text):

@@ -27,20 +27,12 @@ class Keys(NamedTuple):
 
 
 def read_extended(path: Path, here: Path = Path()) -> Keys:
-    """Return the keys of a scenario file, relative to the folder `here`, over those of the files that it extends.
-
-    Raises:
-        InputError: a file does not exist, cannot be read, or extends itself by way of others.
-    """
+    """Return the keys of a scenario file, relative to the folder `here`, over those of the files that it extends."""
     return _Reader(here).read(path, ())
 
 
 def extended(keys: Mapping[str, Any], here: Path = Path()) -> Keys:
-    """Return the keys of a mapping from Python over those of the files that it extends, relative to the folder `here`.
-
-    Raises:
-        InputError: as for `read_extended`.
-    """
+    """Return the keys of a mapping from Python over those of the files it extends, relative to the folder `here`."""
     return _Reader(here).over_extended(Keys(dict(keys), Source()), Path(), ())
 
 
@@ -105,11 +97,7 @@ class _Reader:
 
 
 def _names(own: Keys) -> list[tuple[KeyPath, str]]:
-    """Return the entries of `extends` and their places.
-
-    Raises:
-        InputError: it is not a text or a list of texts.
-    """
+    """Return the entries of `extends` and their places."""
     given = own.raw[EXTENDS]
     if isinstance(given, str | Path):
         return [((EXTENDS,), str(given))]
@@ -160,7 +148,6 @@ def _without_other_dataset(below: Any, above: Any) -> Any:
 
 
 def _is_in(raw: Any, path: KeyPath) -> bool:
-    """Return whether nested mappings and lists have a key."""
     for part in path:
         is_entry = isinstance(raw, list | tuple) and isinstance(part, int) and part < len(raw)
         if not is_entry and not (isinstance(raw, Mapping) and part in raw):

@@ -281,11 +281,7 @@ CHECKS: tuple[Callable[[Sections], Warnings], ...] = (
 def too_late(scenario: Sections, flops: Floats, speed_flops_per_s: Floats, bits: float) -> str | None:
     """Return a line if no device can meet the deadline on any link; None if one can, or there is no deadline.
 
-    Args:
-        scenario: with the deadline and the bandwidth.
-        flops: [devices] operations of a round.
-        speed_flops_per_s: [devices] highest speeds.
-        bits: of download and upload together, for one device.
+    Devices have `flops` [devices] in a round at the highest speed [devices], and one has `bits` for both ways.
     """
     deadline_s = scenario.server.deadline_s
     if deadline_s is None or scenario.training.stragglers is not None:  # stragglers compute less

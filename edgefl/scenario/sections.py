@@ -116,7 +116,6 @@ class Sections(Section):
     @model_validator(mode="before")
     @classmethod
     def _rounds_or_sessions(cls, value: Any) -> Any:
-        """Remove the default of `rounds` if there are sessions, which have rounds of their own."""
         if not isinstance(value, dict) or value.get("sessions") is None:
             return value
         if value.get("rounds") is not None:

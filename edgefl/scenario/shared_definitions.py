@@ -76,7 +76,6 @@ def _with_parts(schema: Schema, changed: Callable[[str, Schema], Schema]) -> Sch
 
 
 def _name_of(part: Schema) -> str:
-    """Return a name for an alternative or an entry of a list: the member's, or else that of its first key."""
     properties = part.get("properties", {})
     kind = properties.get("kind", {}).get("const")
     return str(kind or next(iter(properties), part.get("type", "choice")))

@@ -80,11 +80,7 @@ class Source:
 
     @contextmanager
     def placing(self) -> Iterator[None]:
-        """Put file and line before the faults that a block finds after loading.
-
-        Raises:
-            InputError: the block found faults.
-        """
+        """Put file and line before the faults that a block finds after loading."""
         try:
             yield
         except InputError as error:
@@ -100,11 +96,7 @@ class Source:
 
 
 def read(path: Path, here: Path = Path()) -> tuple[dict[str, Any], Source]:
-    """Return the mapping in a YAML file, relative to the folder `here`, and the places of its keys.
-
-    Raises:
-        InputError: the file cannot be read, is not YAML, or is not a mapping.
-    """
+    """Return the mapping in a YAML file, relative to the folder `here`, and the places of its keys."""
     try:
         with opened(here / path) as stream:
             content = stream.read(MOST_BYTES + 1)
@@ -133,11 +125,6 @@ def read(path: Path, here: Path = Path()) -> tuple[dict[str, Any], Source]:
 
 
 def _decoded(content: bytes, path: Path) -> str:
-    """Return the text of a file.
-
-    Raises:
-        InputError: it is not in UTF-8.
-    """
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InputError(f"{path}: is a text in UTF-16: save it as UTF-8")
     try:

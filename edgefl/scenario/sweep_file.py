@@ -34,11 +34,7 @@ _LIKE_A_RANGE = re.compile(r"\s*([-+.\deE]*\d)\s*(?:-|–|:|to)\s*([-+]?[\d.][-+
 
 
 def _listed(value: Any) -> Any:
-    """Return the values of a range such as 5e6..100e6; other values unchanged.
-
-    Raises:
-        PydanticCustomError: a text is not a range, or a mapping stands in place of a list.
-    """
+    """Return the values of a range such as 5e6..100e6; other values unchanged."""
     if isinstance(value, Mapping):
         raise fault(
             "must be a list or a range, got a mapping: write dotted keys, as in radio.bandwidth_hz: [5e6, 10e6]"
@@ -110,7 +106,6 @@ class SweepFile(Section):
     @model_validator(mode="before")
     @classmethod
     def _check_places(cls, value: Any) -> Any:
-        """Refuse a scenario's dotted key beside grid."""
         if not isinstance(value, dict):
             return value
         for key in value:
@@ -147,11 +142,7 @@ class SweepFile(Section):
                     raise fault_at((section, key), "is in two of grid, zip and points: leave one out")
 
     def rows(self) -> list[PointPieces]:
-        """Return the points without their seeds.
-
-        Raises:
-            PydanticCustomError: there are too many.
-        """
+        """Return the points without their seeds."""
         listed: list[PointPieces] = [[Piece(point, ("points", number))] for number, point in enumerate(self.points)]
         length = len(next(iter(self.zip.values()), ()))
         zipped: list[PointPieces] = [
@@ -197,11 +188,7 @@ class Sweep:
 
 
 def is_sweep(source: str | Path) -> bool:
-    """Return whether a file is a sweep file, which has a key `base`, and not a scenario file.
-
-    Raises:
-        InputError: it cannot be read, is not YAML, or is not a mapping.
-    """
+    """Return whether a file is a sweep file, which has a key `base`, and not a scenario file."""
     raw, _ = read(shipped.find(source))
     return "base" in raw
 
@@ -266,11 +253,7 @@ def load_sweep(
 
 
 def _content(source: str | Path | Mapping[str, Any], here: Path) -> tuple[dict[str, Any], Source, Path]:
-    """Return the content of a sweep file, the places of its keys, and its path; a mapping counts as a file `sweep`.
-
-    Raises:
-        InputError: it cannot be read, or is a scenario.
-    """
+    """Return the content of a sweep file, the places of its keys, and its path; a mapping counts as a file `sweep`."""
     if isinstance(source, Mapping):
         raw = as_in_yaml(source, "sweep")
         if isinstance(raw.get("base"), Path):
@@ -305,11 +288,6 @@ def _repetition(first: PointPieces, second: PointPieces, origin: Source, overrid
 
 
 def _base_file(base: str, folder: Path, origin: Source) -> Path:
-    """Return the scenario file that a sweep file in a folder names as its base.
-
-    Raises:
-        InputError: there is no such file, or it is a sweep file.
-    """
     try:
         path = shipped.find(base, folder)
     except InputError as error:
@@ -323,7 +301,6 @@ def _base_file(base: str, folder: Path, origin: Source) -> Path:
 
 
 def _overrides(file: SweepFile, row: PointPieces, seed: int | None, origin: Source) -> list[Override]:
-    """Return a point's overrides of the base, each with its line in the sweep file."""
     pieces = [Piece({key: value}, ("set", key)) for key, value in file.set.items()] + row
     if seed is not None:
         pieces.append(Piece({"seed": seed}, ("seeds",)))

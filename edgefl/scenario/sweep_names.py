@@ -98,7 +98,6 @@ def _written(value: Any) -> str:
 
 
 def _safe(text: str) -> str:
-    """Return a text in characters that may stand in the name of a folder."""
     return re.sub(r"[^\w.,=+-]", "_", text)
 
 

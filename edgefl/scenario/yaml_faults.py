@@ -1,7 +1,4 @@
-"""What is wrong with a text that is not YAML, in words of its author: the parser speaks of tokens and blocks.
-
-The parser says where it had to give up, which is often below the line with the fault.
-"""
+"""What is wrong with a text that is not YAML, in words of its author: the parser speaks of tokens and blocks."""
 
 import re
 from typing import NamedTuple
@@ -94,12 +91,7 @@ def explained(text: str, error: yaml.MarkedYAMLError) -> YamlFault:
 
 
 def odd_key(key: str, *, is_alone: bool) -> str | None:
-    """Return what is wrong with a key that no author means; None for other keys.
-
-    Args:
-        key: the key.
-        is_alone: it has no value.
-    """
+    """Return what is wrong with a key that no author means; None for other keys."""
     if is_alone and ":" in key:
         return _no_key(key)
     if key != key.strip():
@@ -145,7 +137,6 @@ def _above(lines: list[str], at: int) -> int:
 
 
 def _colons(lines: list[str], above: int, at: int) -> str:
-    """Return why a colon cannot stand in a line."""
     line = lines[at]
     if re.search(r":\s.*:(?:\s|$)", line):
         return "a second colon on the line: write a text in quotes, or an inner key on a line of its own, indented"

@@ -68,7 +68,6 @@ class _Loader(yaml.SafeLoader):
 
 
 def _decimal_number(text: str) -> int | float:
-    """Return a number; a whole number is an int even if it is written as 1e3."""
     value = float(re.sub(r"\.inf$", "inf", text.lower()))
     if "e" in text.lower() and value.is_integer():
         return int(Decimal(text))  # exact where a float is not, such as 1e23
@@ -91,8 +90,6 @@ def _whole_number(text: str) -> int:
 
 
 def _register_scalar(tag: str, convert: Callable[[str], Any], pattern: str) -> None:
-    """Add one kind of plain value to the loader."""
-
     def construct(loader: _Loader, node: yaml.ScalarNode) -> Any:
         try:
             return convert(node.value)

@@ -97,14 +97,12 @@ class _Unequal(Rehearsal):
         return scale * super()._gradient(w, devices).tanh()
 
     def play(self) -> None:
-        """Play rounds of all devices, of one, and of some."""
         for index, ids in enumerate(SCHEDULE):
             self.round(np.array(ids), index)
         super().play()
 
 
 def _made_up_round(calls: Calls, dtype: torch.dtype, population: int) -> None:
-    """Hooks return what they must on made-up vectors, of several devices and of a single one."""
     if calls.subject.check(population):
         return
     rehearsal = Rehearsal if population == 1 else _Unequal

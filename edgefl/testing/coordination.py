@@ -110,7 +110,6 @@ def _chooses(calls: Calls, participants: int) -> None:
 
 
 def _play_round(calls: Calls, participants: int, index: int, tracker: DeviceTracker, rng: np.random.Generator) -> float:
-    """Play a round, and return how many more devices were chosen than expected."""
     selection = calls.subject
     streams = Streams(SEED)
     away = rng.choice(DEVICES, 4, replace=False)
@@ -150,7 +149,6 @@ def _play_round(calls: Calls, participants: int, index: int, tracker: DeviceTrac
 
 
 def _reports(ids: Ids, rng: np.random.Generator) -> DeviceReports:
-    """Return what devices report at the end of a round; some updates are lost."""
     count = len(ids)
     return DeviceReports(
         ids=ids,
@@ -237,7 +235,6 @@ def _if_reported(holds: Callable[..., None]) -> Callable[..., None]:
 
 
 def _report(calls: Calls, method: str, gains: Gains, *args: Any) -> Gains:
-    """Return the reports of some devices."""
     seen = calls.of(method, gains, *args)
     text = f"{kind(seen)}, expected the Gains that it was given, with what is reported"
     calls.returned(method, isinstance(seen, Gains), text)

@@ -36,7 +36,6 @@ class Examined(Watched):
         return examined
 
     def __deepcopy__(self, memo: Any = None) -> Examined:
-        """Return a copy that notes faults in the same report."""
         return Examined.of(copy.deepcopy(self.base), self._calls)
 
     def fail(self, hook: str, text: str) -> None:

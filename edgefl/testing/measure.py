@@ -76,7 +76,6 @@ def _rounds_are_recorded(calls: Calls) -> None:
 
 
 def _recorded(calls: Calls, before: MeasuredRound, learned: MeasuredRound) -> int:
-    """Return how many columns and rows a measure adds to a round."""
     count = 0
     for hook, seen in (("before", before), ("columns", learned), ("rows", learned)):
         calls.of(hook, seen)

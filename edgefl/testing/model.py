@@ -81,7 +81,6 @@ def check_model(
 
 
 def _model(model: Any, keys: dict[str, Any]) -> Model:
-    """Return a `Model`: the user's, or one around the user's module."""
     if isinstance(model, Model) or (isinstance(model, type) and issubclass(model, Model)):
         found: Model = made(model, keys, Model, "a model")
         return found
@@ -170,7 +169,6 @@ def _counts_are_true(calls: Calls, data: Data) -> None:
 
 
 def _trained(calls: Calls, data: Data) -> list[Round]:
-    """Return some rounds of all devices, trained one by one."""
     with rounds(FedAvg(), plan=SERIAL, sizes=SIZES, model=calls.subject, data=data) as played:
         return [played.round(DEVICES) for _ in range(ROUNDS)]
 

@@ -38,7 +38,6 @@ def check_policy(policy: type[Policy] | Policy, **keys: Any) -> Report:
 
 
 def _result(calls: Calls, name: str) -> Result:
-    """Return the result of a run, which must end after its rounds."""
     server: dict[str, Any] = {"participants": PARTICIPANTS, "policy": calls.subject}
     if calls.subject.has_deadline:
         server["deadline_s"] = DEADLINE_S

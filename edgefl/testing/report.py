@@ -48,11 +48,7 @@ class Report:
         return self.checks[-1]
 
     def raise_faults(self) -> Report:
-        """Return the report.
-
-        Raises:
-            ConformanceError: there is a fault.
-        """
+        """Return the report."""
         if not self.ok:
             raise ConformanceError(self)
         return self
@@ -69,11 +65,7 @@ class Report:
 
 
 class ConformanceError(AssertionError):
-    """A member does not do what edgefl expects of its kind; the text is the whole report.
-
-    Args:
-        report: what was found.
-    """
+    """A member does not do what edgefl expects of its kind; the text is the whole report."""
 
     def __init__(self, report: Report) -> None:
         super().__init__(str(report))

@@ -160,7 +160,6 @@ class Rounds:
         return Round(updates, server, loss)
 
     def _await(self, received: Ids) -> None:
-        """Ask the algorithm for which devices the next model waits, as the server does after each round."""
         population = len(self.learner.task.parts)
         rng = np.random.default_rng(self.index)
         self._awaited = self.algorithm.awaited(self._awaited, received, population, rng)

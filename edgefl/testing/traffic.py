@@ -55,7 +55,6 @@ def _recordings_are_alike(calls: Calls) -> None:
 
 
 def _links(calls: Calls) -> list[tuple[str, Any]]:
-    """Return the links of both ways with their names."""
     _recordings_are_alike(calls)
     found = calls.subject.recordings()
     ways = (("downlink", "down"), ("uplink", "up"))
@@ -159,33 +158,28 @@ class _Users:
         self.advance(0.0, 0)
 
     def advance(self, time_s: float, transfers: int) -> None:
-        """Let time pass."""
         self._users.advance(time_s, transfers)
         self.now_s = time_s
 
     def count(self) -> float:
-        """Return how many users there are."""
         count = float(self._users.count)
         text = f"{count:g}, expected how many users there are, from 0"
         self.calls.returned("count", 0 <= count < np.inf, text)
         return count
 
     def free_share(self, transfers: int) -> float:
-        """Return the share of the band that they leave."""
         share = float(self._users.free_share(transfers))
         text = f"{share:g}, expected the share that is left, above 0 and at most 1"
         self.calls.returned("free_share", 0 < share <= 1, text)
         return share
 
     def next_s(self, transfers: int) -> float:
-        """Return when the users change next."""
         next_s = float(self._users.next_change_s(transfers))
         text = f"{next_s:.9g} s at {self.now_s:.9g} s, after advance was called: expected a later time, or inf"
         self.calls.returned("next_change_s", next_s > self.now_s, text)
         return next_s
 
     def state(self, transfers: int) -> tuple[float, float]:
-        """Return how many users there are, and what they leave."""
         return self.count(), self.free_share(transfers)
 
     def is_like(self, other: _Users, transfers: int) -> bool:
@@ -281,7 +275,6 @@ def _work_is_conserved(calls: Calls, cells: _Cells) -> None:
 
 
 def _mean_share(users: _Users) -> float:
-    """Return the mean share of one transfer in a cell, once it has settled."""
     durations_s = []
     shares = []
     for _ in range(LONG_CHANGES):

@@ -72,7 +72,6 @@ def _track(calls: Calls, count: int = WALKERS, area: Area = AREA) -> Calls:
 
 
 def _walk(track: Any) -> list[tuple[float, Floats, Floats]]:
-    """Return time, positions and speeds of all devices at short intervals."""
     ids = np.arange(WALKERS)
     times_s = [STEP_S * step for step in range(STEPS)]
     return [(time_s, track.positions_m(ids, time_s), track.speeds_mps(ids, time_s)) for time_s in times_s]

@@ -62,5 +62,4 @@ class RandomK(Codec):
 
 
 def _sent(part: float, d: int) -> int:
-    """Return the number of values that are sent: one at least."""
     return max(1, round(part * d))

@@ -125,7 +125,6 @@ def global_l2(a: Vector, b: Vector, tensors: Sequence[slice]) -> float:
 
 
 def _unit(vector: Vector) -> Vector:
-    """Return the vector divided by its norm; a vector of zeros as it is."""
     wide = vector.astype(np.float64)
     return np.asarray(wide / (np.linalg.norm(wide) or 1.0))
 

@@ -157,7 +157,6 @@ class Evaluator:
         return np.array([part.hits / max(part.labels, 1) for part in tested])
 
     def _own_tests(self, models: Sequence[tuple[Tensor, Tensor]]) -> list[Future[Tested]]:
-        """Begin to test the model of each device that has samples on these."""
         return [
             self._test_rows(w, statistics, torch.from_numpy(rows), self._own_set)
             for (w, statistics), rows in zip(models, self._own_parts, strict=True)
@@ -173,24 +172,19 @@ class Evaluator:
         return Evaluation(loss, accuracy, {})
 
     def _on_training_samples(self, w: Tensor, statistics: Tensor, devices: Ids) -> list[Future[Tested]]:
-        """Test the model w [d] on the training samples of devices [n], some of them at a time."""
         if not len(devices):
             return []
         parts = torch.split(self._rows(devices), EVALUATION_SAMPLES)
         return [self._test_rows(w, statistics, part) for part in parts]
 
     def _rows(self, devices: Ids) -> Tensor:
-        """Return the training samples of devices [n], one device after another."""
         return torch.from_numpy(np.concatenate([self._train_parts[device] for device in devices.tolist()]))
 
     def _test_some(self, w: Tensor, statistics: Tensor, rows: Indices, which: str) -> list[Future[Tested]]:
-        """Test the model w [d] on samples `rows` [n] of a set, some of them at a time."""
         chunks = torch.split(torch.from_numpy(rows), EVALUATION_SAMPLES)
         return [self._test_rows(w, statistics, chunk, which) for chunk in chunks]
 
     def _test_rows(self, w: Tensor, statistics: Tensor, rows: Tensor, which: str = "train") -> Future[Tested]:
-        """Test the model w [d] on some samples [n] of a set, `train` or `test`."""
-
         def take(result: tuple[Tensor, Tensor, Tensor]) -> Tested:
             loss_sum, hits, labels = result
             return Tested(float(loss_sum), int(hits), int(labels))
@@ -282,7 +276,6 @@ class Evaluator:
         return float(((gradient / labels) ** 2).sum())
 
     def _some_samples(self, device: int, count: int, index: int) -> Indices:
-        """Return `count` of a device's training samples, or all of them if it has no more."""
         part = self._train_parts[device]
         if count >= len(part):
             return part

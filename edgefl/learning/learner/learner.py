@@ -49,9 +49,6 @@ class Learner:
         processes: workers on the CPU; None: one for each core.
         brief: all training is so short that this process does it.
         cluster: a Ray cluster whose machines train, see `core.ray_cluster.connected`.
-
-    Raises:
-        InputError: the model does not fit the data, or the initial parameters do not fit the model.
     """
 
     run: RunInfo  # what all rounds have in common; `begin` says how many there are
@@ -441,7 +438,6 @@ class Learner:
 
 
 def _processes(device: str, wanted: int | None) -> int:
-    """Return the number of worker processes to fork; none on GPUs, which are parallel themselves."""
     if device != "cpu":
         return 0  # a forked process could not use the GPU either: CUDA does not survive a fork
     return cores() if wanted is None else wanted

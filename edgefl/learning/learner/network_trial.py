@@ -129,7 +129,6 @@ class _NetworkTrial:
         self._check_tests()
 
     def _prepared(self, plain: nn.Module) -> nn.Module:
-        """Return a module with the parameters of the trial, in training mode, with keys for its dropout layers."""
         plain.train()
         replace_dropout(plain)
         with torch.no_grad():
@@ -142,7 +141,6 @@ class _NetworkTrial:
         return plain
 
     def _step(self, plain: nn.Module, batch: Batch) -> tuple[Tensor, dict[str, Tensor | None]]:
-        """Return the outputs of a module in training, and the gradients of their mean loss by autograd."""
         for layer in keyed_dropouts(plain):
             layer.begin()
         drawn = states()
@@ -293,7 +291,6 @@ class Batch:
 
 
 def _differ(found: Tensor, right: Tensor) -> bool:
-    """Return whether two tensors differ by more than rounding, or only one of them is finite."""
     if found.shape != right.shape:
         return True
     if not found.is_floating_point():

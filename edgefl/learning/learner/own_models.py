@@ -11,15 +11,7 @@ from edgefl.learning.models import Model
 
 
 class OwnModels:
-    """Joins what devices keep (`training.parts.keep`) with what the server sends.
-
-    Args:
-        model: says what devices keep.
-        network: its network.
-        kept: [k] initial values of the parameters that devices keep.
-        states: what devices have kept.
-        devices: size of the population.
-    """
+    """Joins what devices keep (`training.parts.keep`) with what the server sends."""
 
     def __init__(self, model: Model, network: Network, kept: Tensor, states: ClientStates, devices: int) -> None:
         self._network = network

@@ -32,12 +32,8 @@ def ranking(scores: Scores, positive: Bools, group: Ids, *, strict_auc: bool = F
 def auc(scores: Scores, positive: Bools, *, strict: bool = False) -> float:
     """Return the chance that a positive sample has a higher score than a negative one, equal scores counting half.
 
-    Mann and Whitney's U over the number of pairs; NaN if all samples are positive, or all negative.
-
-    Args:
-        scores: [n].
-        positive: [n].
-        strict: equal scores count nothing, as the FedEve paper prints it (appendix B.1).
+    Mann and Whitney's U over the number of pairs; NaN if all samples are positive, or all negative. With `strict` equal
+    scores count nothing, as the FedEve paper prints it (appendix B.1).
     """
     of_positive = scores[positive]
     of_negative = np.sort(scores[~positive])
@@ -58,11 +54,6 @@ def ranks(scores: Scores, positive: Bools, group: Ids) -> Ints:
 
     Negative samples of the same score count as higher: a model that tells nothing apart hits nothing, in whatever order
     samples stand.
-
-    Args:
-        scores: [n].
-        positive: [n].
-        group: [n].
 
     Returns:
         [positives], in the order of groups.

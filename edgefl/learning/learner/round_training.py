@@ -76,11 +76,7 @@ class RoundTraining:
         return plan
 
     def check_finite(self, where: str | None) -> None:
-        """Check that all losses and uploads are finite; `where` names the round in the message.
-
-        Raises:
-            DivergedError: a loss or an upload of a device is not finite.
-        """
+        """Check that all losses and uploads are finite; raise a `DivergedError` with the round `where` if not."""
         good = torch.isfinite(self.outcome["losses"])
         for vector in self.uploads.values():
             # one pass over the data: a single number that is not finite spoils the sum of its vector

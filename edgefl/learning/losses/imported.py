@@ -133,7 +133,6 @@ def ignored_label(loss: Loss, outputs: int, labels: npt.NDArray[np.generic]) -> 
 
 
 def _is_module(found: Any) -> bool:
-    """Return whether something is a class or an object of torch's modules, such as CrossEntropyLoss."""
     torch = sys.modules.get("torch")
     if torch is None:  # then no module can have been defined
         return False

@@ -120,7 +120,6 @@ def _check_weights(name: str, value: Any) -> None:
 
 
 def _check_inputs(path: str, found: Callable[..., Any], keys: Mapping[str, Any]) -> None:
-    """Check that a loss needs nothing but outputs and labels, besides its keys."""
     called = found
     taken = 2
     if inspect.isclass(found):
@@ -139,7 +138,6 @@ def _refuse_key(path: str, name: str, names: Mapping[str, inspect.Parameter]) ->
 
 
 def _as_list(value: Any) -> Any:
-    """Return the numbers of an array or a tensor, so that scenario.yaml has them, too."""
     if hasattr(value, "tolist"):
         return value.tolist()
     return value

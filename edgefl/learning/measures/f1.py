@@ -53,7 +53,6 @@ class F1(Score):
 
 
 def _share(part: int, whole: int) -> float | None:
-    """Return part / whole; None if the whole is 0."""
     if whole == 0:
         return None
     return part / whole

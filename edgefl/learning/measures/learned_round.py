@@ -42,11 +42,7 @@ class ModelOutputs(NamedTuple):
 
     @property
     def classes(self) -> Indices:
-        """The predicted classes [n].
-
-        Raises:
-            ValueError: the samples have no classes.
-        """
+        """The predicted classes [n]; raises a ValueError if the samples have none."""
         if self.predicted is None:
             raise ValueError("the samples have no classes")
         return self.predicted

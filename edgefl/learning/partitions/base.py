@@ -57,7 +57,6 @@ class Pieces(Sequence[Indices]):
     def __getitem__(self, device: slice) -> list[Indices]: ...
 
     def __getitem__(self, device: int | slice) -> Indices | list[Indices]:
-        """Return a device's samples; of a slice of devices, a list of theirs."""
         numbers = range(len(self))[device]
         if isinstance(numbers, range):
             return [self[number] for number in numbers]
@@ -111,11 +110,7 @@ class Partition(Member):
 
 
 def check_parts(partition: Partition, parts: Sequence[Indices], count: int, samples: int) -> None:
-    """Check the parts that a partition from outside has returned.
-
-    Raises:
-        WrongReturn: a device does not get a list of samples.
-    """
+    """Check that a partition from outside has returned a list of samples for each device."""
     if is_trusted(partition):
         return
     hook = dividing_hook(partition)
@@ -195,9 +190,6 @@ def keep(parts: Sequence[Indices], shares: Floats, rng: Callable[[int], np.rando
     """Return the samples of devices after each has kept a random share in (0, 1] of its own, rounded, at least one.
 
     A device keeps with a greater share all that it keeps with a smaller one. Samples stay in their order.
-
-    Raises:
-        InputError: there are shares below 1, but no device holds enough samples to lose one.
     """
     sizes = part_sizes(parts)
     left = np.maximum(np.floor(shares * sizes + 0.5).astype(np.int64), 1)
@@ -302,11 +294,7 @@ def whole(value: float) -> int:
 
 
 def first_success(draw: Callable[[], Drawn | None], complaint: str, most: int = MAX_DRAWS) -> Drawn:
-    """Return the first draw that is not None, of at most `most`.
-
-    Raises:
-        InputError: all draws were None; the message is the complaint.
-    """
+    """Return the first draw that is not None, of at most `most`; raise an InputError with the complaint if all were."""
     for _ in range(most):
         drawn = draw()
         if drawn is not None:

@@ -58,11 +58,7 @@ EXPORT_FORMATS = {
 
 
 def format_of(asked: str | None, out: Path | None) -> str:
-    """Return the format of an export: the one that was asked for, or else that of the suffix of its file.
-
-    Raises:
-        InputError: neither says a format, or the suffix is that of another one.
-    """
+    """Return the format of an export: the one that was asked for, or else that of the suffix of its file."""
     suffix = ""
     if out is not None:
         suffix = out.suffix.lower()
@@ -93,17 +89,8 @@ def export(
 ) -> None:
     """Write result folders in one of the `EXPORT_FORMATS`: to a file, whole or not at all, or to standard output.
 
-    Args:
-        folders: result folders, or folders of sweeps, which stand for their finished runs.
-        form: the format.
-        part: an option and its value, such as ("table", "rounds"); None leaves the choice to the format.
-        out: the file; None for standard output.
-        choice: the parts of a sweep that its figures and tables show.
-        licence: the licence of the results, as an SPDX identifier or an address.
-
-    Raises:
-        InputError: a folder holds no results or damaged ones, the format does not have the part, or the file cannot
-            be written.
+    The folder of a sweep stands for its finished runs. The `part` is an option and its value, such as ("table",
+    "rounds"); None leaves the choice to the format. The `licence` is an SPDX identifier or an address.
     """
     chosen = EXPORT_FORMATS[form]
     _check_part(chosen, form, part)

@@ -49,11 +49,7 @@ def _whole_run(folder: Path, head: TableRow) -> Iterator[str]:
 
 
 def _row_list(rows: Iterable[TableRow]) -> Iterator[str]:
-    return _list_of([_row_text(row)] for row in rows)
-
-
-def _row_text(row: TableRow) -> str:
-    return _text({key: _finite(value) for key, value in row.items()})
+    return _list_of([_text({key: _finite(value) for key, value in row.items()})] for row in rows)
 
 
 def _list_of(items: Iterable[Iterable[str]]) -> Iterator[str]:

@@ -97,7 +97,6 @@ def _latex_cell(cell: Cell) -> str:
 
 
 def _latex_text(text: str) -> str:
-    """Return a text escaped for LaTeX, on one line."""
     return " ".join(text.split()).translate(_LATEX)
 
 
@@ -131,7 +130,6 @@ def _markdown_cell(cell: Cell) -> str:
 
 
 def _markdown_text(text: str) -> str:
-    """Return a text escaped for Markdown, on one line."""
     # The ampersand first, as other replacements contain it.
     text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace("|", "&#124;")
     return text.translate(_MARKDOWN)

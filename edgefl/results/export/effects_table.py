@@ -54,11 +54,7 @@ class EffectTable(NamedTuple):
 
 
 def effect_table(study: Study, choice: StudyChoice) -> EffectTable:
-    """Return the effects that a user chooses: for each measure, at each setting of the facets.
-
-    Raises:
-        InputError: the study has no such key, value, target or measure, or varies no key.
-    """
+    """Return the effects that a user chooses: for each measure, at each setting of the facets."""
     chosen = selected(study, choice.where)
     columns = estimate_columns(chosen)
     goal = chosen_goal(chosen, columns, choice.target)
@@ -192,7 +188,6 @@ def _markdown(table: EffectTable) -> str:
 
 
 def _latex(table: EffectTable) -> str:
-    """Return a tabular for each measure, each with its sentences as comments."""
     parts = [f"% {sentence}" for sentence in (table.opening, *table.why) if sentence]
     for group in table.groups:
         note = f"{_title(group)}. {NOTE} Bold: p < 0.05."

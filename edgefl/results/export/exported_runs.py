@@ -42,11 +42,7 @@ class KeyColumn(NamedTuple):
 
 
 def exported_runs(folders: Sequence[Path]) -> list[ExportedRun]:
-    """Return the runs of result folders; the folder of a sweep stands for its finished runs.
-
-    Raises:
-        InputError: the files of a sweep cannot be read, or none of its runs has finished.
-    """
+    """Return the runs of result folders; the folder of a sweep stands for its finished runs."""
     runs = []
     for folder in folders:
         if is_sweep(folder):
@@ -62,11 +58,7 @@ def exported_folders(folders: Sequence[Path]) -> list[Path]:
 
 
 def sweep_alone(folders: Sequence[Path]) -> Study | None:
-    """Return the sweep if the only folder is a sweep's, else None.
-
-    Raises:
-        InputError: its files cannot be read, or none of its runs has finished.
-    """
+    """Return the sweep if the only folder is a sweep's, else None."""
     if len(folders) != 1 or not is_sweep(folders[0]):
         return None
     study = load(folders[0])
@@ -76,15 +68,7 @@ def sweep_alone(folders: Sequence[Path]) -> Study | None:
 
 
 def groups_of(folders: Sequence[Path], where: Sequence[str] = ()) -> list[SeedGroup]:
-    """Return the groups of the runs in result folders; the groups of a single sweep are its points.
-
-    Args:
-        folders: result folders, or folders of sweeps.
-        where: of a single sweep, the points that count.
-
-    Raises:
-        InputError: a folder cannot be read, or no run of a sweep has finished.
-    """
+    """Return the groups of the runs in result folders; the groups of a single sweep are its points."""
     study = sweep_alone(folders)
     if study is None:
         return grouped(load_all(exported_folders(folders), details=False))
@@ -92,11 +76,7 @@ def groups_of(folders: Sequence[Path], where: Sequence[str] = ()) -> list[SeedGr
 
 
 def groups_of_points(study: Study) -> dict[int, SeedGroup]:
-    """Return the finished runs of each point of a sweep, by its number; points without any are left out.
-
-    Raises:
-        InputError: a run cannot be read.
-    """
+    """Return the finished runs of each point of a sweep, by its number; points without any are left out."""
     groups = {}
     for number, rows in enumerate(study.finished_rows):
         if rows:
@@ -106,11 +86,7 @@ def groups_of_points(study: Study) -> dict[int, SeedGroup]:
 
 
 def check_options(choice: StudyChoice, allowed: Container[str], remedy: str) -> None:
-    """Refuse choices of a user that have no effect on an export.
-
-    Raises:
-        InputError: a choice that is not allowed was made.
-    """
+    """Refuse choices of a user that have no effect on an export."""
     for option, value in vars(choice).items():
         if value and option not in allowed:
             text = value
@@ -146,7 +122,6 @@ def key_columns(runs: Sequence[ExportedRun], others: Container[str]) -> list[Key
 
 
 def _common_type(values: Sequence[Any]) -> type:
-    """Return the common type of all values, text if there is none."""
     types = {type(value) for value in values if value is not None}
     for common, allowed in ((bool, {bool}), (int, {int}), (float, {int, float})):
         if types and types <= allowed:

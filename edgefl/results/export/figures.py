@@ -94,7 +94,6 @@ def _save(figure: Figure, sink: IO[bytes], form: str) -> None:
 
 
 def _draw_sweep(study: Study, choice: StudyChoice) -> Figure:
-    """Return the figure of a sweep: small multiples at a page's width below a legend."""
     panels = panels_of(study, choice)
     rows, columns = panels.shape
     with _figure(rows, max(2, columns), legend_height_in(panels.labels)) as (figure, every_axes):
@@ -117,7 +116,6 @@ def _draw_sweep(study: Study, choice: StudyChoice) -> Figure:
 
 
 def _legend_columns(labels: Sequence[str]) -> int:
-    """Return how many labels stand side by side above a figure."""
     longest = max(len(line) for label in labels for line in label.splitlines())
     fitting_columns = 2 * LEGEND_CHARACTERS // (longest + 8)  # beside the line and the gap
     return max(1, min(len(labels), fitting_columns))
@@ -126,12 +124,7 @@ def _legend_columns(labels: Sequence[str]) -> int:
 def draw(groups: Sequence[SeedGroup], part: str | None) -> Figure:
     """Return a figure with a line or a bar for each group of runs: one panel at a column's width, or all at a page's.
 
-    Args:
-        groups: groups of runs that differ only in their seed.
-        part: rounds, time, energy or phases; None for all with data.
-
-    Raises:
-        InputError: curves were requested, but no run was tested.
+    The `part` is rounds, time, energy or phases; None stands for all with data.
     """
     drawn = [DrawnGroup(group, look_of(number)) for number, group in enumerate(groups)]
     views = accuracy_views()
@@ -155,7 +148,6 @@ def draw(groups: Sequence[SeedGroup], part: str | None) -> Figure:
 
 @contextmanager
 def _figure(rows: int, columns: int, legend_in: float) -> Iterator[tuple[Figure, Any]]:
-    """Yield a figure and its panels, to be drawn in edgefl's style."""
     import matplotlib as mpl  # after `require`
 
     from edgefl.results.export.shown_figure import ShownFigure
@@ -184,7 +176,6 @@ def measure_of(runs: Sequence[Run]) -> TestMeasure | None:
 
 
 def _panel_names(part: str | None, views: Sequence[str], *, tested: bool) -> list[str]:
-    """Return the panels to draw: the requested part, or all with data."""
     if part in views and not tested:
         raise InputError(f"export: --figure {part}: no accuracy was measured; there is --figure {ENERGY_BY_PHASE}")
     if part:
@@ -195,18 +186,7 @@ def _panel_names(part: str | None, views: Sequence[str], *, tested: bool) -> lis
 
 
 def add_curve(axes: Axes, run: Run, measure: TestMeasure, view: View, label: str | None) -> Figure:
-    """Add the tests of a run to axes, in the next colour and the unit of earlier curves; return their figure.
-
-    Args:
-        axes: the axes.
-        run: the run.
-        measure: the measure.
-        view: the horizontal axis.
-        label: for the axes' legend; the run's label if None.
-
-    Raises:
-        InputError: the axes hold something else.
-    """
+    """Add the tests of a run to axes, in the next colour and the unit of earlier curves; return their figure."""
     unit = fitting(top([run.rounds[view.column]]), view.units)
     # The first curve has chosen the unit.
     units = {with_unit(view.title, known): known for known in view.units}

@@ -94,11 +94,7 @@ def write(
 
 
 def sweep_table(study: Study, choice: StudyChoice, part: str | None) -> tuple[list[TextColumn], str]:
-    """Return the columns of a sweep's table, and the note below it: a row for each point, or a pivot of them.
-
-    Raises:
-        InputError: the sweep has no such key, value, target or measure.
-    """
+    """Return the columns of a sweep's table, and the note below it: a row for each point, or a pivot of them."""
     chosen = selected(study, choice.where)
     groups_by_point = groups_of_points(chosen)
     points = list(groups_by_point)
@@ -126,11 +122,7 @@ def condition_of(study: Study, point: int) -> tuple[int, ...]:
 def chosen_paper_measures(
     study: Study, choice: StudyChoice, groups: Sequence[SeedGroup], part: str | None
 ) -> list[PaperMeasure]:
-    """Return the measures of a sweep's table that a user chooses, else those of the part; of a pivot, the time.
-
-    Raises:
-        InputError: the sweep has no such target or measure.
-    """
+    """Return the measures of a sweep's table that a user chooses, else those of the part; of a pivot, the time."""
     is_pivot = bool(choice.rows or choice.columns)
     if not is_pivot and not choice.measure and choice.target is None:
         return measures_of(groups, part)
@@ -187,7 +179,6 @@ def note_of(interval: str | None) -> str:
 
 
 def _seed_columns(groups: Sequence[SeedGroup]) -> list[TextColumn]:
-    """Return the number of seeds of each group if any has several."""
     seeds = [len(group.runs) for group in groups]
     if max(seeds) == 1:
         return []
@@ -219,7 +210,6 @@ def _name_columns(groups: Sequence[SeedGroup]) -> list[TextColumn]:
 
 
 def _target_measures(runs: Sequence[Run]) -> list[PaperMeasure]:
-    """Return rounds, time and energy to each target, the lowest target first."""
     accuracy_of = {}
     # By title, as the accuracy of a relative target depends on the seed.
     for run in runs:
@@ -239,8 +229,6 @@ def _target_title(target: Mapping[str, Any]) -> str:
 
 
 def _target_reader(title: str, key: str) -> Callable[[Run], RunNumber | None]:
-    """Return a function that reads the cost of a target, or of the whole run if it was not reached."""
-
     def read(run: Run) -> RunNumber | None:
         for target in run.targets:
             if _target_title(target) != title:
@@ -260,7 +248,6 @@ def _total(run: Run, key: str) -> float:
 
 
 def _accuracy_measures(runs: Sequence[Run]) -> list[PaperMeasure]:
-    """Return the final accuracy and the mean of the last tests, if accuracies were measured."""
     measures = []
     if any(run.final_accuracy is not None for run in runs):
         measures.append(PaperMeasure("accuracy", "final", _final_accuracy, PERCENT, max))
@@ -349,7 +336,6 @@ def _statistic(measure: PaperMeasure, group: SeedGroup, interval: str | None) ->
 
 
 def _spread(values: Sequence[float], interval: str) -> float | None:
-    """Return the standard deviation of values, or half of the interval of their mean; None for a single value."""
     if len(values) < 2:
         return None
     if interval == "ci95":

@@ -14,17 +14,8 @@ def pivot(
 ) -> list[TextColumn]:
     """Return a table with a row for each setting of the row keys, and a block of columns for each measure.
 
-    Keys that are in neither are rows, too, so that each cell is one point.
-
-    Args:
-        study: the sweep.
-        choice: the keys of rows and columns.
-        points: the points of the numbers [points].
-        titles: the measures in words.
-        numbers: for each measure its cells [points].
-
-    Raises:
-        InputError: the sweep has no such key, or one is in both.
+    Keys that are in neither are rows, too, so that each cell is one point; `numbers` has the cells [points] of each
+    measure, for the points `points`.
     """
     layout = layout_of(study, StudyChoice(over=None, rows=choice.rows, columns=choice.columns))
     row_keys = list(layout.rows)

@@ -83,7 +83,6 @@ def _descriptor() -> Entity:
 
 
 def _root(run: FinishedRun, licence: str | None) -> list[Entity]:
-    """Return the crate itself and its licence."""
     root: Entity = {
         "@id": "./",
         "@type": "Dataset",
@@ -122,7 +121,6 @@ def _action(run: FinishedRun) -> Entity:
 
 
 def _software(run: FinishedRun) -> list[Entity]:
-    """Return edgefl and what it ran on, with versions."""
     edgefl: Entity = {
         "@id": "#edgefl",
         "@type": "SoftwareApplication",

@@ -57,11 +57,7 @@ class FinishedRun(NamedTuple):
 
 
 def finished_run(folder: Path, form: str) -> FinishedRun:
-    """Return the run of a result folder.
-
-    Raises:
-        InputError: the folder is a sweep's, its run has not finished, or a file is not as the run wrote it.
-    """
+    """Return the run of a result folder."""
     if is_sweep(folder):
         raise InputError(f"{folder}: is a sweep's folder: --format {form} describes one run, name its folder")
     documents = read_documents(folder)
@@ -83,11 +79,7 @@ def finished_run(folder: Path, form: str) -> FinishedRun:
 
 
 def licence_url(licence: str) -> str:
-    """Return the address of a licence, given by its SPDX identifier or its address.
-
-    Raises:
-        InputError: it is neither.
-    """
+    """Return the address of a licence, given by its SPDX identifier or its address."""
     if re.fullmatch(r"https?://\S+", licence):
         return licence
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+-]*", licence):

@@ -11,7 +11,6 @@ class ShownFigure(Figure):
     """A figure outside of pyplot, which notebooks show by its own method."""
 
     def _repr_png_(self) -> bytes:
-        """Return the figure as PNG."""
         stream = io.BytesIO()
         self.savefig(stream, format="png", dpi=NOTEBOOK_DPI)
         return stream.getvalue()

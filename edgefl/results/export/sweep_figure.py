@@ -21,21 +21,9 @@ from edgefl.results.export.figure_style import (
     wrapped,
 )
 from edgefl.results.report.shared.style import spans_decades
-from edgefl.results.report.sweep.estimates import (
-    EstimateColumn,
-    chosen_goal,
-    chosen_measures,
-    estimate_columns,
-)
+from edgefl.results.report.sweep.estimates import EstimateColumn, chosen_goal, chosen_measures, estimate_columns
 from edgefl.results.report.sweep.measures import measure_title
-from edgefl.results.report.sweep.selection import (
-    Layout,
-    StudyChoice,
-    layout_of,
-    selected,
-    setting_text,
-    settings_of,
-)
+from edgefl.results.report.sweep.selection import Layout, StudyChoice, layout_of, selected, setting_text, settings_of
 from edgefl.results.report.sweep.study import Study, SweptKey
 from edgefl.results.statistics import SeedEstimate
 
@@ -104,11 +92,7 @@ class SweepPanels(NamedTuple):
 
 
 def panels_of(whole: Study, choice: StudyChoice) -> SweepPanels:
-    """Return the panels of a sweep's figure.
-
-    Raises:
-        InputError: the sweep has no such key, value, target or measure, or varies no key.
-    """
+    """Return the panels of a sweep's figure."""
     study = selected(whole, choice.where)
     layout = layout_of(study, choice)
     if layout.over is None:
@@ -143,7 +127,6 @@ def _abreast(count: int) -> int:
 
 
 def _facets(study: Study, layout: Layout) -> list[Facet]:
-    """Return the settings of the keys that are panels, row by row."""
     every_point = range(len(study.points))
     rows = settings_of(study, layout.rows, every_point)
     across = [*layout.columns, *layout.facets]
@@ -218,14 +201,12 @@ def _highest(panels: SweepPanels, estimates: Sequence[SeedEstimate], shown: Floa
 
 
 def _half(panels: SweepPanels, estimate: SeedEstimate) -> float:
-    """Return half the interval that the figure shows."""
     if panels.interval == "sd":
         return estimate.std
     return estimate.half
 
 
 def _draw_line(axes: Axes, panels: SweepPanels, panel: SweepPanel, line: SweepLine, size: float) -> None:
-    """Draw the estimates of a line's points, in units of a size."""
     study = panels.study
     points = [point for point in panel.points if settings_of(study, panels.layout.lines, [point]) == [line.setting]]
     points.sort(key=lambda point: study.points[point].value_indices[panels.layout.over or 0])
@@ -265,7 +246,6 @@ def _opacity(panels: SweepPanels) -> float:
 
 
 def _places(panels: SweepPanels, line: SweepLine, points: Sequence[int]) -> Floats:
-    """Return the places [points] of a line's points on the horizontal axis."""
     number = panels.layout.over or 0
     indices = np.array([panels.study.points[point].value_indices[number] for point in points])
     if panels.key.numbers is None:

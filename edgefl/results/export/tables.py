@@ -98,7 +98,6 @@ def _table(folder: Path, kind: str) -> ExportTable:
 def _below_each_other(
     runs: Sequence[ExportedRun], tables: Sequence[ExportTable], columns: Sequence[str], keys: Sequence[KeyColumn]
 ) -> Iterator[TableRow]:
-    """Yield the rows of all tables, each with all columns."""
     for run, table in zip(runs, tables, strict=True):
         # Only values of existing columns are written.
         of_run = {"run": str(run.folder), "seed": run.seed} | {key.name: key.cell(run) for key in keys}
@@ -120,7 +119,6 @@ def _device_accuracy(folder: Path) -> ExportTable:
 
 
 def _phases(folder: Path) -> ExportTable:
-    """Return a row for each device, round and phase, with its start, duration, joules and bytes."""
     header_of(folder, "rounds.csv")  # refuses a folder without results
     return ExportTable(PHASE_COLUMNS, _phase_rows(folder))
 

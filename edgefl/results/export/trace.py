@@ -1,7 +1,4 @@
-"""A timeline in the Trace Event Format (Google, "Trace Event Format"), for ui.perfetto.dev: JSON, times in µs.
-
-A run has two processes: the server, with rounds and counters, and the devices, with one thread each.
-"""
+"""A timeline in the Trace Event Format (Google, "Trace Event Format"), for ui.perfetto.dev: JSON, times in µs."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -47,7 +44,6 @@ def _naming(kind: str, name: str, track: TraceEvent) -> TraceEvent:
 
 
 def _round_events(row: TableRow, track: TraceEvent) -> Iterator[TraceEvent]:
-    """Yield a round's slice, and the values of the counters at its end."""
     begin_ns = _ns(row["time_s"] - row["duration_s"])
     end_ns = _ns(row["time_s"])
     args = {key: row[key] for key in ROUND_ARGS if row.get(key) is not None}

@@ -20,12 +20,7 @@ NEVER_BEGAN = "The run ended before its first round. The terminal in which it wa
 
 
 class PageMaker:
-    """Makes the page of a run's result folder, version after version.
-
-    Args:
-        folder: the result folder.
-        title: what the run is called.
-    """
+    """Makes the page of a run's result folder, version after version."""
 
     def __init__(self, folder: Path, title: str) -> None:
         self._folder = folder
@@ -54,21 +49,14 @@ class PageMaker:
         return self._of_text(text, ended=True)
 
     def _of_folder(self, *, ended: bool = False) -> Shown:
-        """Return the page of the folder's current content.
-
-        Raises:
-            InputError: it holds no run.
-        """
         runs = load_all([self._folder], so_far=True)
         return self._shown(partial(page.render, runs, template=TEMPLATE, parent="page.html.j2"), ended=ended)
 
     def _of_text(self, text: str, *, ended: bool = False) -> Shown:
-        """Return a page without charts."""
         values = {"parent": "results/live/text.html.j2", "title": self._title, "text": text}
         return self._shown(partial(render, TEMPLATE, **values), ended=ended)
 
     def _shown(self, make: Callable[..., Html], *, ended: bool) -> Shown:
-        """Return a page in the form that the server sends."""
         self._version += 1
         facts = {"version": self._version, "ended": ended, "file": str(self._folder / REPORT_FILE)}
         script = (files("edgefl.results.live") / "live.js").read_text(encoding="utf-8")

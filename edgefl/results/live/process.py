@@ -71,14 +71,6 @@ class LivePage:
 
     The serving process starts immediately, and shows the run as soon as its folder is open. It ends with this
     process, however that ends.
-
-    Args:
-        folder: the result folder of a run that is about to begin.
-        port: where to listen; 0 takes a free one.
-        title: what the run is called.
-
-    Raises:
-        InputError: the port cannot be used.
     """
 
     def __init__(self, folder: Path, port: int, title: str) -> None:
@@ -103,7 +95,6 @@ class LivePage:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Send open pages the last state, and end the process."""
         with suppress(OSError):  # the process is gone
             self._ours.send(kind is None)
         self._ours.close()
@@ -115,11 +106,6 @@ class LivePage:
 
 
 def _listening(port: int) -> socket.socket:
-    """Return a socket that listens at a port of the loopback address.
-
-    Raises:
-        InputError: the port cannot be used.
-    """
     try:
         return socket.create_server((LOOPBACK, port))
     except OSError as error:
@@ -132,7 +118,6 @@ def _listening(port: int) -> socket.socket:
 
 
 def _state_of(path: Path) -> FileState:
-    """Return a value that changes when a file is replaced."""
     try:
         facts = path.stat()
     except OSError:
@@ -141,13 +126,7 @@ def _state_of(path: Path) -> FileState:
 
 
 def serve(listener: socket.socket, token: str, run: Watched) -> None:
-    """Serve the page of a run until the run has ended, or its process is gone.
-
-    Args:
-        listener: the socket that listens.
-        token: the first part of every path that is answered.
-        run: the run.
-    """
+    """Serve the page of a run until the run has ended, or its process is gone."""
     interrupts.ignore()  # Ctrl-C is for the run, which ends this process then
     os.nice(NICENESS)
     from edgefl.results.live.page import PageMaker  # the process of the run does not need it

@@ -109,11 +109,9 @@ class _Request(BaseHTTPRequestHandler):
     timeout = REQUEST_S
 
     def do_GET(self) -> None:
-        """Answer with headers and content."""
         self._answer(waits=True)
 
     def do_HEAD(self) -> None:
-        """Answer with headers alone."""
         self._answer(waits=False)
 
     def _answer(self, *, waits: bool) -> None:

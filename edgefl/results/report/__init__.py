@@ -1,19 +1,4 @@
-"""The report: one self-contained HTML page made from the files of one or several result folders, or of a sweep.
-
-- `page` puts the page together from the sections of `run` and `comparison`; `notebook` shows a run in a notebook.
-- `run` is about one run. A figure is a module: `cell_map`, `timeline`, `population`, `battery`,
-  `phase_bars`, `device_energy`, `wasted_energy`. To add one, see `run_cards`. `narrative` has the sentences below
-  the tiles. `replay` is the player below the map; `replay_tape` makes what it plays.
-- `comparison` is about several runs: `verdict`, `learning_curves`, `headline`, seeds that are pooled. Its module
-  `comparison` compares runs with a reference, also for ``edgefl compare``; `formats` writes that as text.
-- `why` says what a run's time and energy are made of, and why another run takes more or less: `decomposition` counts,
-  `sentences` words it. `critical_path` has the participations that a round waits for.
-- `sweep` is the page of a sweep.
-- `shared` has their parts: `templates` (HTML by Jinja2), `views` (a choice of the horizontal axis), `time_charts`
-  (panels over virtual time), `style` (colours and axes), `tables` and `card`. Its scripts are on all pages: `plots.js`
-  has what they share, `alternatives.js` gives charts in words and numbers, `chart_tools.js` saves them, `contents.js`
-  lists sections, `theme.js` chooses light or dark, `print.js` prepares paper.
-"""
+"""The report: one self-contained HTML page made from the files of one or several result folders, or of a sweep."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,10 +18,6 @@ def write(sources: Sequence[Path | Run], out: Path) -> Path:
     """Write the page for result folders, or runs in memory, to ``out``, whole or not at all, and return its path.
 
     For the folder of a sweep ``statistics.csv`` is written beside it.
-
-    Raises:
-        InputError: a folder is not a result folder or one of its files cannot be read, one line for each folder;
-            or the page cannot be written.
     """
     if not sources:
         raise InputError("report: name at least one result folder")
@@ -60,9 +41,6 @@ def write_pages_of_runs(folder: Path) -> list[Path]:
     """Write the page of each finished run of a sweep into its result folder, and return their paths.
 
     They link to the page of the sweep, which must be there already.
-
-    Raises:
-        InputError: the folder is not a sweep's, a run lies outside it or cannot be read, or a page cannot be written.
     """
     runs = sweep.run_folders(folder)
     for run in runs:

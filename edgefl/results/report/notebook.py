@@ -55,7 +55,6 @@ def _charts(run: Run) -> list[Html]:
 
 
 def _accuracy(run: Run, rows: Rows, view: View) -> Html:
-    """Return the chart of the accuracy over one of the horizontal axes, with the targets."""
     percent = 100 * run.rounds["test_accuracy"][rows]
     targets = [100 * float(target["accuracy"]) for target in run.targets]
     highest = max([float(percent.max()), *targets])

@@ -26,14 +26,7 @@ MOST_NAMES = 3  # of runs in the page's title
 
 
 def render(runs: Sequence[Run], above: Html | str = "", template: str = "page.html.j2", **extra: Any) -> Html:
-    """Return the complete page for one or several runs.
-
-    Args:
-        runs: the runs.
-        above: a link to the page of the sweep that they are from.
-        template: the template, one that extends ``page.html.j2``.
-        extra: further values of the template.
-    """
+    """Return the complete page for one or several runs."""
     # The label, colour and dash of a run are the same in all charts and tables of the page.
     groups = pooled_seeds.pooled(runs)
     if pooled_seeds.are_pooled(groups):
@@ -113,7 +106,6 @@ def _headline(runs: Sequence[StyledRun], groups: Sequence[PooledRuns]) -> Html:
 
 
 def _footer(runs: Sequence[Run]) -> str:
-    """Return which versions made the results on which hardware, and when, as far as all runs share it."""
     first, *others = [_provenance(run) for run in runs]
     return " · ".join(fact for fact in first if all(fact in other for other in others))
 

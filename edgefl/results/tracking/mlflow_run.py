@@ -18,11 +18,7 @@ REQUEST_LIMITS = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1", "MLFLOW_HTTP_REQUEST_T
 
 
 class MlflowRun(Tracker):
-    """Metrics by round, and the scenario as parameters, in an experiment with the scenario's name.
-
-    Raises:
-        InputError: MLflow is not installed, or has no store at `uri`.
-    """
+    """Metrics by round, and the scenario as parameters, in an experiment with the scenario's name."""
 
     option = "--mlflow"
 

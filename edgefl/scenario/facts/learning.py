@@ -26,12 +26,10 @@ def _algorithm(asks: Callable[[Any], bool], said: str) -> Fact:
 
 
 def _no_algorithm(asks: Callable[[Any], bool], said: str) -> Fact:
-    """Return the fact that a question about the algorithm has the answer no."""
     return Fact(said, lambda scenario: not asks(scenario.algorithm))
 
 
 def _learning(asks: Callable[[Any], bool], said: str) -> Fact:
-    """Return a fact about the algorithm together with the initial model of sessions."""
     return Fact(said, lambda scenario: asks(scenario.learning))
 
 

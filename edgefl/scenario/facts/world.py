@@ -8,7 +8,6 @@ from edgefl.world.devices_section import Hardware
 
 
 def _some_hardware(said: str, asks: Callable[[Hardware], bool]) -> Fact:
-    """Return a fact about the hardware of one group of devices or more."""
     return Fact(said, lambda scenario: any(asks(hardware) for hardware in scenario.devices.made_of))
 
 

@@ -1,7 +1,4 @@
-"""A rule between sections: facts that exclude each other, the key to name, the reason, and what to do.
-
-A rule is a row of data, of which messages, the page "What goes with what" and a test of remedies are made.
-"""
+"""A rule between sections: facts that exclude each other, the key to name, the reason, and what to do."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

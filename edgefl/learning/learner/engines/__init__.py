@@ -1,4 +1,1 @@
-"""Engines, which compute the local steps of one client at a time, or of a cohort together.
-
-`engine.py` has their base; `serial.py` is the oracle.
-"""
+"""Engines, which compute the local steps of one client at a time (`serial.py`, the oracle), or of a cohort together."""

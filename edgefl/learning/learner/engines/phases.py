@@ -22,12 +22,9 @@ class Phase(NamedTuple):
 
 
 class Phases:
-    """Tells in which phase a step falls.
+    """Tells in which phase a step falls; the parameters named `first` train first.
 
-    Args:
-        layout: the parameters of the network.
-        first: the names of those that train first; none if there is one phase.
-        counted: whether a step depends on how many came before it in its phase, as those of Adam do.
+    Steps are `counted` if they depend on how many came before them in their phase, as those of Adam do.
     """
 
     def __init__(self, layout: Layout, first: Collection[str], *, counted: bool) -> None:

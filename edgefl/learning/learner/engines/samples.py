@@ -120,7 +120,6 @@ class Samples:
 
 
 def _shared(array: npt.NDArray[np.generic]) -> Tensor:
-    """Return a tensor that shares an array's memory, for reading only."""
     with warnings.catch_warnings():
         # Torch warns that a read-only array could be written through the tensor, which nothing here does.
         warnings.filterwarnings("ignore", message="The given NumPy array is not writ")

@@ -82,7 +82,6 @@ class Solver:
                 w.addcmul_(gradient, lr, value=-1.0)
 
     def _corrected(self, gradient: Tensor, w: Tensor, local: LocalContext, phase: Phase) -> Tensor:
-        """Return the gradient with the algorithm's correction, and 0 where parameters are frozen."""
         travelling = local.start.shape[-1]
         if w.shape[-1] == travelling:
             gradient = self.algorithm.correct(gradient, w, local)

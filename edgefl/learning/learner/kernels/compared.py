@@ -1,8 +1,4 @@
-"""Outputs of a network compared with labels: one label of each sample, or one for each of its tokens or pixels.
-
-A network gives the outputs of several labels in the form of torch's `cross_entropy`: the classes are the axis behind
-the samples. The loss of such a sample is the mean over its labels, without those that are `IGNORED`.
-"""
+"""Outputs of a network compared with labels: one label of each sample, or one for each of its tokens or pixels."""
 
 from typing import NamedTuple
 
@@ -18,12 +14,6 @@ def sample_losses(model: Model, outputs: Tensor, y: Tensor, leading: int = 1) ->
 
     Of several labels it is the mean over those that count, from outputs [..., n, T] and labels [..., T], or likewise
     [..., n, H, W]; 0 if none counts.
-
-    Args:
-        model: gives the loss.
-        outputs: of the network.
-        y: the labels.
-        leading: number of axes [...] of the clients and their samples.
     """
     if not _has_several(y, leading):
         return model.sample_losses(outputs, y)

@@ -166,7 +166,6 @@ class Convolution(ManualLayer):
         return self.groups == 1 and len(x) == 1 and arithmetic.numpy_can_read(x)
 
     def _backward(self, dy: Tensor, x: Tensor, p: Tensors, wanted: list[bool]) -> list[Tensor]:
-        """Return the wanted ones of the gradients in the input, the weights and the biases."""
         weight = p[0].flatten(0, 1)
         groups = self.groups * len(dy)
         transposed = False

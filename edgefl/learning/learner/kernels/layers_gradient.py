@@ -10,15 +10,7 @@ from edgefl.learning.algorithms.base import AddedLoss
 from edgefl.learning.algorithms.properties import has_loss_by_hand
 from edgefl.learning.learner.kernels.gradients import References, Step
 from edgefl.learning.learner.kernels.image_layout import channels_last
-from edgefl.learning.learner.kernels.layers import (
-    Bound,
-    Convolution,
-    Dropout,
-    Linear,
-    ManualLayer,
-    Saved,
-    layers_of,
-)
+from edgefl.learning.learner.kernels.layers import Bound, Convolution, Dropout, Linear, ManualLayer, Saved, layers_of
 from edgefl.learning.learner.networks.network import Network, Unused
 from edgefl.learning.losses.cross_entropy import CrossEntropy
 from edgefl.learning.models import Model
@@ -206,7 +198,6 @@ class LayersGradient:
         return self._statistics(statistics, counts=True)
 
     def _statistics(self, flat: Tensor, *, counts: bool) -> list[Tensor]:
-        """Return views of the statistics [C, b] that are counts, or of the others."""
         views = self.network.statistics.views(flat)
         return [view for view, is_count in zip(views, self._counts, strict=True) if is_count == counts]
 

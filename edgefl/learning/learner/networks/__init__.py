@@ -1,4 +1,1 @@
-"""Networks: a module as a function of flat vectors, and back.
-
-`network.py` is where to begin.
-"""
+"""Networks: a module as a function of flat vectors, and back; `network.py` is where to begin."""

@@ -94,7 +94,6 @@ def dropout_layers(module: nn.Module) -> list[nn.Dropout]:
 
 
 def _dropouts(module: nn.Module) -> Iterator[tuple[str, nn.Module, str, nn.Dropout]]:
-    """Yield each nn.Dropout with the path of its parent, the parent, and its name there."""
     for path, parent in module.named_modules():
         for name, child in parent.named_children():
             if type(child) is nn.Dropout and 0 < child.p < 1 and not has_own_calls(child):

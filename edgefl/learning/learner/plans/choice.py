@@ -24,12 +24,7 @@ log = logging.getLogger("edgefl")
 
 
 def choose_plan(task: LearningTask, network: Network, workers: Workers, inputs: ClientInputs) -> Plan:
-    """Return the plan by which clients are trained; a worker tries plans on the first inputs of one client.
-
-    Raises:
-        InputError: the scenario trains clients together, and the model cannot be batched.
-        RunError: the memory is too small.
-    """
+    """Return the plan by which clients are trained; a worker tries plans on the first inputs of one client."""
     if task.training.engine == "serial":
         return SERIAL
     try:
@@ -45,7 +40,6 @@ def choose_plan(task: LearningTask, network: Network, workers: Workers, inputs: 
 
 
 def _by_rule(task: LearningTask, network: Network, workers: Workers, inputs: ClientInputs) -> Plan:
-    """Return the plan by rule, with the scenario's width if it has one."""
     device = inputs.start.device
     work = _work_of_rule(task, network, workers, device)
     plan = _plan_of_work(task.training, work, device)
@@ -113,7 +107,6 @@ def _by_hand(task: LearningTask, network: Network) -> bool:
 
 
 def _by_triton(task: LearningTask, network: Network, device: torch.device) -> bool:
-    """Return whether our kernels for GPUs know the model's layers, and the device is one that runs them."""
     if not has_triton(device):
         return False
     from edgefl.learning.learner.kernels.triton_gradient import TritonGradient  # late: no CPU needs Triton

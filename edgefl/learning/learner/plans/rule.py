@@ -34,10 +34,7 @@ class Work:
 def plan_by_rule(engine: str, work: Work, gpu_bytes: int | None = None) -> Plan:
     """Return the plan for `training.engine: auto`, or for batched or vmap without a width.
 
-    Args:
-        engine: auto, batched or vmap.
-        work: the model and the round.
-        gpu_bytes: the memory of the GPU that trains; None: the CPU trains.
+    The GPU that trains has a memory of `gpu_bytes`; None: the CPU trains.
     """
     by_hand = engine != "vmap" and work.by_hand
     if gpu_bytes is not None:
@@ -56,7 +53,6 @@ def plan_by_rule(engine: str, work: Work, gpu_bytes: int | None = None) -> Plan:
 
 
 def _width_on_cpu(work: Work) -> int:
-    """Return how many clients are trained together on a core."""
     # The convolutions of several clients together are slower than one after another.
     if work.images:
         return 1
@@ -78,6 +74,5 @@ def _width_on_gpu(work: Work, gpu_bytes: int) -> int:
 
 
 def _power_of_two(most: float) -> int:
-    """Return the largest power of two that is at most `most`; 1 if none is."""
     exponent: int = max(0, math.floor(math.log2(most)))
     return 1 << exponent

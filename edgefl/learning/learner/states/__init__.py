@@ -1,4 +1,1 @@
-"""States: what devices keep between rounds, and what is saved of it.
-
-`client_states.py` is where to begin.
-"""
+"""States: what devices keep between rounds, and what is saved of it; `client_states.py` is where to begin."""

@@ -1,8 +1,4 @@
-"""The states that clients keep between the rounds in which they take part.
-
-Three homes give the same values: the memory of the training device, the memory of the host (page-locked if the training
-device is a GPU, for full transfer speed), and an anonymous file. Memory is taken only for clients that have taken part.
-"""
+"""The states that clients keep between the rounds in which they take part."""
 
 import errno
 import shutil
@@ -221,7 +217,6 @@ class _MemoryTable:
         self.bytes = 0
 
     def grow(self, count: int) -> None:
-        """Make room for `count` rows in all."""
         while len(self._views) < count:
             rows = min(self._block, self._limit - len(self._views))
             shape = (rows, len(self._example))
@@ -290,7 +285,6 @@ class _DiskTable:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Turn the system's errors into one line that names the folder."""
         try:
             yield
         except OSError as error:

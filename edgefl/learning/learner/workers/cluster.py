@@ -108,9 +108,6 @@ class ClusterWorkers:
     """Runs calls on the machines of a cluster, in the background; see `Workers`.
 
     Each machine stores the samples once, and each processor has a worker. Machines that join later are used, too.
-
-    Raises:
-        InputError: the cluster has no processor to train on, or its machines would give other bytes.
     """
 
     def __init__(self, task: LearningTask, ray: Any) -> None:
@@ -162,7 +159,6 @@ class ClusterWorkers:
             )
 
     def __len__(self) -> int:
-        """See Workers."""
         return max(1, len(self._working))
 
     def submit(
@@ -189,7 +185,6 @@ class ClusterWorkers:
             return result
 
     def _next_idle(self) -> ClusterWorker:
-        """Wait for a free worker; raise a RunError if all machines are lost, and none has joined for minutes."""
         give_up_s = time.monotonic() + PATIENCE_S
         while True:
             try:
@@ -251,7 +246,6 @@ class ClusterWorkers:
 
 
 def _differing_words(one: str, other: str) -> str:
-    """Return the words of two descriptions of processors that only one of them has."""
     own = [word for word in one.split() if word not in other.split()]
     others = [word for word in other.split() if word not in one.split()]
     return f"{' '.join(own) or 'nothing more'} and {' '.join(others) or 'nothing more'}"

@@ -78,7 +78,6 @@ class CohortBuilder:
         return job.samples
 
     def _batches(self, jobs: Sequence[JobKey]) -> list[Indices]:
-        """Return the mini-batches [K_i, B_i] of each job."""
         devices = np.array([job.device for job in jobs], dtype=np.int64)
         indices = np.array([job.index for job in jobs], dtype=np.int64)
         sizes = np.array([len(self._samples(job)) for job in jobs], dtype=np.int64)

@@ -44,7 +44,6 @@ def _survived_fork() -> bool:
 
 
 def _has_foreign_threads() -> bool:
-    """Return whether this program has started threads that are not edgefl's own."""
     known = {threading.main_thread(), threading.current_thread()}
     return any(thread not in known and not thread.name.startswith(OWN_THREADS) for thread in threading.enumerate())
 

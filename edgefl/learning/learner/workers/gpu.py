@@ -26,7 +26,6 @@ class _Flags:
 
     @classmethod
     def now(cls) -> "_Flags":
-        """Return the present flags."""
         cudnn = torch.backends.cudnn
         return cls(
             deterministic=cudnn.deterministic,
@@ -37,7 +36,6 @@ class _Flags:
         )
 
     def restore(self) -> None:
-        """Set the flags again."""
         torch.backends.cudnn.deterministic = self.deterministic
         torch.backends.cudnn.benchmark = self.benchmark
         # Older names first: they set the newer ones, too.
@@ -87,7 +85,6 @@ class _Holders:
             self._count += 1
 
     def release(self) -> None:
-        """Restore the flags after the last learner."""
         with self._lock:
             self._count -= 1
             if not self._count and self._before is not None:
@@ -116,7 +113,7 @@ class FlagsForGpus:
         self._held = finalize(learner, _holders.release)
 
     def release(self) -> None:
-        """Let the flags go; nothing happens the second time."""
+        """Give up the flags; after the last learner they are as before."""
         if self._held is not None:
             self._held()
 

@@ -20,14 +20,7 @@ SMALLEST = 1e-9  # length of a gradient that is 0
 
 
 def check_gradient(kernel: BatchedEngine, autograd: BatchedEngine, cohort: Cohort, precision: str) -> None:
-    """Raise a `CannotBatchError` if the gradients of a cohort's first step by two engines are not the same.
-
-    Args:
-        kernel: computes by the kernel in question.
-        autograd: computes by torch's autograd.
-        cohort: some clients, with one step.
-        precision: of the kernel, `training.precision`.
-    """
+    """Raise a `CannotBatchError` if the gradients of a cohort's first step by two engines are not the same."""
     right = autograd.gradients(cohort)
     signs = 1 - 2 * (torch.arange(cohort.start.shape[1], device=cohort.start.device) % 2)
     rounded = replace(cohort, start=cohort.start * (1 + ROUNDING[precision] * signs))

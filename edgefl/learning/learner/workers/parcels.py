@@ -25,7 +25,6 @@ class Parcels:
         tensors: list[npt.NDArray[np.uint8]] = []
 
         def keep(tensor: Tensor) -> tuple[int, tuple[int, ...], torch.dtype]:
-            """Keep a tensor as an array, and return the number of the array, shape and type."""
             # Types such as bfloat16 are unknown to NumPy, so tensors travel as bytes.
             tensors.append(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
             return len(tensors) - 1, tuple(tensor.shape), tensor.dtype
@@ -37,7 +36,6 @@ class Parcels:
         """Return the message, with new tensors."""
 
         def find(number: int, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-            """Return the tensor of an array."""
             # A copy: arrays that come from a cluster's shared memory must not be written to.
             return torch.from_numpy(content.tensors[number].copy()).view(dtype).view(shape)
 

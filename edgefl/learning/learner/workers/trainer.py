@@ -145,11 +145,7 @@ class Trainer:
         return trained
 
     def rehearse(self, plan: Plan, inputs: ClientInputs) -> None:
-        """Take one step by a plan, to find out whether the model allows it.
-
-        Raises:
-            CannotBatchError: torch.func.vmap refuses the module.
-        """
+        """Take one step by a plan; raise a `CannotBatchError` if torch.func.vmap refuses the module."""
         cohort = self._typical_cohort(plan, inputs)
         with _refusals(plan):
             self.engine(plan).train(shortened(cohort, 1))
@@ -157,7 +153,6 @@ class Trainer:
         self._check_gradient(plan, inputs)
 
     def _check_gradient(self, plan: Plan, inputs: ClientInputs) -> None:
-        """Check one gradient of our kernels for GPUs; see `check_gradient`."""
         if plan.kernel != "triton":
             return
         cohort = self._cohorts.build([JobKey(int(self.task.sizes.argmax()), 0)], inputs)
@@ -190,7 +185,6 @@ class Trainer:
                     raise CannotBatchError("clients that train together learn something else than each of them alone")
 
     def _named_parts(self, vectors: Tensor) -> list[Tensor]:
-        """Return the network's tensors in vectors [C, d] or [C, b]; other vectors as they are."""
         for layout in (self.network.parameters, self.network.statistics):
             if len(layout) and vectors.shape[1:] == (len(layout),):
                 return layout.views(vectors)

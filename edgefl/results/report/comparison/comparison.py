@@ -89,11 +89,7 @@ def compared_run(run: Run, name: str) -> ComparedRun:
 
 
 def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparison:
-    """Compare the runs with the first of them.
-
-    Raises:
-        InputError: no run is given, an option is out of range, or a relative target has no reference accuracy.
-    """
+    """Compare the runs with the first of them."""
     if not runs:  # the Python interface takes any list
         raise InputError("compare: name a reference and the runs to compare with it")
     _check(options)
@@ -125,7 +121,6 @@ def _check(options: ComparisonOptions) -> None:
 def _add_why(
     rows: Sequence[ComparisonRow], runs: Sequence[ComparedRun], targets: Sequence[TargetAccuracy]
 ) -> list[str]:
-    """Add the parts of time and energy to the rows, and the reasons; return these, once each."""
     known = [run.run for run in runs if run.run is not None]
     if not known:
         return []
@@ -153,7 +148,6 @@ def _sessions(runs: Sequence[ComparedRun]) -> list[int]:
 
 
 def _targets(runs: Sequence[ComparedRun], options: ComparisonOptions) -> list[TargetAccuracy]:
-    """Return the accuracies of the scenarios and of the options, then the relative ones."""
     accuracies = set(options.targets)
     for run in runs:
         accuracies.update(_scenario_targets(run.scenario))
@@ -211,10 +205,7 @@ def _row(
 
 
 def _differing_keys(reference: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
-    """Return the keys, other than the algorithm's, in which a run differs from its reference.
-
-    Runs that differ in more than the algorithm are not comparable: their results differ for several reasons.
-    """
+    """Return the keys, other than the algorithm's, in which a run differs from its reference."""
     keys = describe.differences([reference, scenario])
     return [key for key in keys if key.partition(".")[0] not in OWN_KEYS and key not in PLAN_KEYS]
 

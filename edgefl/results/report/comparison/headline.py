@@ -66,7 +66,6 @@ def banner(run: Run, name: str) -> Html:
 
 
 def _rounds_of(run: Run) -> str:
-    """Return how many rounds have ended, and of how many where that is known."""
     rounds = f"{run.length}"
     planned_rounds = describe.at(run.scenario, "rounds")
     is_planned = not describe.app(run.scenario)  # the number of rounds of an app is not known
@@ -185,7 +184,6 @@ def runs_table(runs: Sequence[StyledRun]) -> Html:
 
 
 def _cost_of_target(run: Run, accuracy: float) -> str:
-    """Return what a target took; a dash for a run that does not have this target."""
     for target in run.targets:
         # Equal, not close: the accuracy comes from one of these very targets.
         if target["accuracy"] != accuracy:

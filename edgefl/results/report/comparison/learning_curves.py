@@ -158,7 +158,6 @@ def _log_ticks(low: float, high: float) -> Figure:
 
 
 def _curves(runs: Sequence[StyledRun], measure: RoundMeasure, groups: Sequence[PooledRuns] = ()) -> list[views.Curve]:
-    """Return a curve for every run that has the measure; of pooled runs the mean, with a band or the single curves."""
     curves = []
     if groups:
         for group in groups:
@@ -250,7 +249,6 @@ def _curve_on_bands(
 
 
 def _thin_curve(run: StyledRun, measure: RoundMeasure, bands: Bands, place: int) -> views.Curve:
-    """Return the curve of a single seed, less prominent than the mean."""
     line = {"color": run.colour, "width": 1, "dash": run.dash}
     trace = {"name": plotly_text(run.label), "line": line, "opacity": 0.6}
     hover = f"{measure.name} {measure.hover_format}"

@@ -46,7 +46,6 @@ def learning_section(
 
 
 def _notes(runs: Sequence[StyledRun]) -> list[str]:
-    """Return the meaning of the session marks, and for each run why it has no learning curve."""
     notes = []
     if len(runs) == 1:  # charts of several runs have no marks of sessions
         session_legend = views.legend(runs[0].data)

@@ -148,7 +148,6 @@ def spread_text(values: Floats, units: Sequence[Unit]) -> str:
 
 
 def _target_cell(group: PooledRuns, accuracy: float) -> str:
-    """Return the mean time to a target, or how many runs have reached it where not all have."""
     targets = [target for run in group.runs for target in run.data.targets if target["accuracy"] == accuracy]
     times_s = [float(target["time_s"]) for target in targets if reached(target)]
     if len(times_s) < len(group.runs):

@@ -60,7 +60,6 @@ def _height(run: StyledRun, target: TargetResult) -> float:
 
 
 def _reached_at(hits: Sequence[TargetResult], view: View, unit: Unit) -> list[float | int | None]:
-    """Return the values on the horizontal axis at which the targets were reached."""
     found = [as_number(target.get(view.crossing)) for target in hits]
     return short(np.array(found, np.float64) / unit.size, 5)
 

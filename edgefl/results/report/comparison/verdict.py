@@ -68,9 +68,7 @@ class Ranking(NamedTuple):
 def section(runs: Sequence[StyledRun], groups: Sequence[PooledRuns]) -> Html:
     """Return tiles with the best settings; an empty text if nothing can be compared.
 
-    Args:
-        runs: of the page.
-        groups: the same runs, pooled by seed; none if each is a setting of its own.
+    The `groups` are the same runs, pooled by seed; none if each is a setting of its own.
     """
     settings = _settings(runs, groups)
     found = rankings(settings)
@@ -141,7 +139,6 @@ def _costs_of_target(accuracy: float) -> list[Measure]:
 
 
 def _cost(run: Run, accuracy: float, column: str) -> float | None:
-    """Return what a target took; None if it was not reached."""
     for target in run.targets:
         if float(target["accuracy"]) == accuracy and reached(target):
             return as_number(target.get(column))
@@ -149,7 +146,6 @@ def _cost(run: Run, accuracy: float, column: str) -> float | None:
 
 
 def _ranking(measure: Measure, settings: Sequence[Setting]) -> Ranking | None:
-    """Return the settings in the order of a measure; None if none of them has a value under every seed."""
     ranked = []
     for setting in settings:
         values = _values(measure, setting)
@@ -169,7 +165,6 @@ def _ranking(measure: Measure, settings: Sequence[Setting]) -> Ranking | None:
 
 
 def _values(measure: Measure, setting: Setting) -> dict[int, float]:
-    """Return the value of each seed; NaN for a run that has none."""
     values = np.array([measure.value_of(run) for run in setting.runs.values()], np.float64)
     return dict(zip(setting.runs, values.tolist(), strict=True))
 
@@ -185,7 +180,6 @@ def _value(ranking: Ranking, place: int) -> str:
 
 
 def _next(ranking: Ranking) -> str:
-    """Return the setting after the best one, and the p-value of their difference; an empty text after a draw."""
     if len(ranking.leaders) > 1:
         return ""
     if ranking.pair is None:

@@ -40,9 +40,7 @@ def sentences_by_run(runs: Sequence[Run], accuracies: Sequence[float]) -> list[s
 def columns(run: Run | None, accuracies: dict[str, float]) -> Columns:
     """Return the parts of a run's time and energy, as a whole and to targets; None for unknown numbers.
 
-    Args:
-        run: None for one of which only the curve is known.
-        accuracies: of targets, by the prefixes of their columns.
+    The run is None if only its curve is known; `accuracies` of targets are keyed by the prefixes of their columns.
     """
     parts: dict[str, Decomposition | None] = dict.fromkeys(["", *accuracies])
     if run is not None:

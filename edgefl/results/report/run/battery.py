@@ -57,7 +57,6 @@ def figure(run: Run) -> Figure | None:
 
 
 def _lines_of_groups(run: Run) -> list[Figure]:
-    """Return a trace for each group with the levels of its devices, of which an even pick is drawn."""
     devices = _devices_with_battery(run)
     devices = devices[even_pick(len(devices), MOST_BATTERIES)]
     groups = device_groups.hardware(run)

@@ -207,7 +207,6 @@ def _seen_devices(run: Run) -> SeenDevices:
 
 
 def _devices(run: Run) -> Figure:
-    """Return the marks of the devices, of which an even pick is drawn."""
     columns = run.participations
     seen = _seen_devices(run)
     # More marks than `MOST_MARKS` would only hide each other.
@@ -253,7 +252,6 @@ def _rims(run: Run, devices: Floats) -> Figure:
 
 
 def _diameters(participations: Floats) -> Floats:
-    """Return diameters [n] in pixels of marks whose areas, which the eye compares, grow with participations."""
     base = 9.0 if len(participations) <= SMALLER_MARKS else 6.0
     return np.asarray(base * np.sqrt(0.6 + 0.9 * participations / participations.max()))
 

@@ -1,7 +1,4 @@
-"""A run's radios and processors compared with published ones, by medians over participations.
-
-All values are computed from the tables when a run is read. Quantities that the tables do not determine are left out.
-"""
+"""A run's radios and processors compared with published ones, by medians over participations."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,4 @@
-"""The replay: a player below the map that shows devices and their links over virtual time.
-
-`replay_tape` makes the tape, and the script ``replay.js`` plays it on a canvas above the map.
-"""
+"""The replay: a player below the map that shows devices and their links over virtual time."""
 
 import math
 from collections.abc import Sequence
@@ -15,15 +12,7 @@ from edgefl.results.report.run.timeline import CROSS_COLOUR, NOT_CROSSED
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.describe import kind
 from edgefl.results.report.shared.read import Run
-from edgefl.results.report.shared.style import (
-    COMPUTE,
-    IDLE,
-    MUTED,
-    RADIO_DOWN,
-    RADIO_UP,
-    RUN_COLOURS,
-    KeyEntry,
-)
+from edgefl.results.report.shared.style import COMPUTE, IDLE, MUTED, RADIO_DOWN, RADIO_UP, RUN_COLOURS, KeyEntry
 from edgefl.results.report.shared.templates import Html, render
 
 ROUND_LENGTH_S = 1.5  # of wall-clock time, for a round at the first speed
@@ -90,10 +79,7 @@ def player(run: Run, choice: Choice) -> Html:
 
 
 def _speeds(choice: Choice) -> list[tuple[str, str, bool]]:
-    """Return the speeds in virtual seconds a second, as a value and a text, and which is the first one.
-
-    At the first speed a round takes a second or two.
-    """
+    """Return the speeds in virtual seconds a second, as values and texts; at the first a round takes seconds."""
     length_s = min(max(ROUND_LENGTH_S * choice.rounds, SHORTEST_S), LONGEST_S)
     first = _round_number(choice.until_s / length_s)
     return [(f"{factor * first:.6g}", seconds(factor * first), factor == 1) for factor in SPEEDS]
@@ -109,7 +95,6 @@ def _round_number(value_s: float) -> float:
 
 
 def _key(run: Run) -> dict[str, KeyEntry]:
-    """Return the key to the colours, by the name of what the script counts."""
     key = dict(PHASES)
     if run.has("handovers"):
         key["handover"] = HANDOVER

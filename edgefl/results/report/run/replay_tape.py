@@ -148,7 +148,6 @@ def _ticks(time_s: Floats, until_s: float) -> Ints:
 
 
 def _steps(column: NDArray[np.integer[Any]]) -> list[int]:
-    """Return the first value, and the steps from each value to the next."""
     return [int(step) for step in np.diff(column, prepend=0)]
 
 
@@ -175,7 +174,6 @@ def _stops(run: Run, choice: Choice) -> list[Stops]:
 
 
 def _by_device(column: Floats, devices: Ids) -> list[Rows]:
-    """Return the rows of each device, in the order of the column."""
     order = np.argsort(column, kind="stable")
     first = np.searchsorted(column[order], devices, side="left")
     last = np.searchsorted(column[order], devices, side="right")
@@ -221,7 +219,6 @@ def _tracked_stops(tracks: ColumnArrays, rows: Rows, began: Stops, until_s: floa
 
 
 def _works(run: Run, choice: Choice, place_of: dict[int, int], sectors: int) -> dict[str, Any]:
-    """Return the participations, those of each device in order of time."""
     phases_s = phase_bars.durations_s(run, choice.rows)
     starts_s = phase_bars.starts_s(run, choice.rows, phases_s)
     places = np.array([place_of[device] for device in run.devices["device"][choice.rows].tolist()])
@@ -265,7 +262,6 @@ def _peers(run: Run, rows: Rows, starts_s: Floats, places: Ints) -> tuple[Ints, 
 
 
 def _events(run: Run, choice: Choice, sectors: int) -> dict[str, Any]:
-    """Return the events of the devices: arrivals, departures, handovers, empty and charged batteries."""
     log = _event_log(run)
     is_chosen = np.isin(log["device"], choice.devices) & (log["time_s"] <= choice.until_s)
     place = np.searchsorted(choice.devices, log["device"][is_chosen])

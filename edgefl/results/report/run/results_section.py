@@ -47,7 +47,7 @@ def results(styled_runs: Sequence[StyledRun]) -> Html:
     energy_name = energy_of(runs)
     cards: dict[str, list[Facts]] = {}
     if len(runs) == 1:  # of several runs the comparison says what their targets took
-        cards["Targets"] = [_targets(runs[0])]
+        cards["Targets"] = [{percent(target["accuracy"]): target_cost(target) for target in runs[0].targets}]
     cards["Totals"] = [_totals(run, energy_name) for run in runs]
     cards["Fairness: accuracy per device"] = [_fairness(run) for run in runs]
     cards["Rounds and drops"] = [_rounds_and_drops(run) for run in runs]
@@ -66,10 +66,6 @@ def _facts_card(title: str, columns: Sequence[Facts]) -> FactsCard:
         same = {name: cells[0] for name, cells in cells_of.items() if len(set(cells)) == 1}
     body = [[name, *cells] for name, cells in cells_of.items() if name not in same]
     return FactsCard(title, body, same)
-
-
-def _targets(run: Run) -> Facts:
-    return {percent(target["accuracy"]): target_cost(target) for target in run.targets}
 
 
 def target_cost(target: Mapping[str, Any]) -> str:

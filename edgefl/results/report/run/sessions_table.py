@@ -29,7 +29,15 @@ def sessions_table(run: Run) -> Html:
 
     body = []
     for index, session in enumerate(sessions):
-        cells = _costs_and_scores(session)
+        cells = [
+            quantity(session.get("session")),
+            quantity(session.get("rounds")),
+            quantity(session.get("time_s"), TIME),
+            quantity(session.get("energy_j"), ENERGY),
+            score(session.get("initial_accuracy")),
+            score(session.get("best_accuracy")),
+            score(session.get("final_accuracy")),
+        ]
         cells += [_target_cell(target) for target in session.get("targets") or []]
         cells += [column[index] for column in optional_columns.values()]
         body.append(cells)
@@ -37,27 +45,13 @@ def sessions_table(run: Run) -> Html:
 
 
 def _target_title(target: Mapping[str, Any]) -> str:
-    """Return the title of a target's column; a relative target is another accuracy in each session."""
     relative = as_number(target.get("relative"))
     if relative is None:
         return f"to {percent(target['accuracy'])}"
     return f"to {percent(relative)} of the reference's best"
 
 
-def _costs_and_scores(session: SessionSummary) -> list[str]:
-    return [
-        quantity(session.get("session")),
-        quantity(session.get("rounds")),
-        quantity(session.get("time_s"), TIME),
-        quantity(session.get("energy_j"), ENERGY),
-        score(session.get("initial_accuracy")),
-        score(session.get("best_accuracy")),
-        score(session.get("final_accuracy")),
-    ]
-
-
 def _target_cell(target: Mapping[str, Any]) -> str:
-    """Return the cost of a target; of a relative target also its accuracy, which differs between sessions."""
     if as_number(target.get("relative")) is None:
         return target_cost(target)
     if target["accuracy"] is None:  # the reference has no such session
@@ -66,7 +60,6 @@ def _target_cell(target: Mapping[str, Any]) -> str:
 
 
 def _optional_columns(run: Run, sessions: Sequence[SessionSummary]) -> dict[str, list[str]]:
-    """Return the columns that only some runs have, by title: groups of devices, extra rounds, bytes kept."""
     group_names = []
     extra_counts = []
     kept_bytes = []

@@ -60,7 +60,6 @@ def figure(run: Run) -> Figure:
 def _bars(
     run: Run, rows: Rows, devices: list[str], slice_starts_s: Floats, durations_s: Floats, unit: Unit
 ) -> list[Figure]:
-    """Return a trace for each phase from starts and durations [phase, n] of its slices."""
     round_numbers = run.rounds["number"][run.devices["row"][rows]]
     hover_values = []
     for number, outcome in zip(round_numbers, _outcome_texts(run, rows), strict=True):
@@ -176,7 +175,6 @@ def _device_axis(categories: list[str]) -> Figure:
 
 
 def _round_borders(ends: Floats, lengths: Floats) -> list[Figure]:
-    """Return a line at each start and end of a round; where these coincide, one."""
     line = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "line": {"color": "#7d8894", "width": 1, "dash": "dot"}}
     # Rounds often follow each other without a pause: the end of one and the start of the next are then one border.
     borders = {*short(ends - lengths, 6), *short(ends, 6)}

@@ -112,5 +112,4 @@ def interval_s(tracks: ColumnArrays) -> float:
 
 
 def _with_gaps(column: Floats, pieces: list[Rows]) -> Floats:
-    """Return the column's values of the pieces, one after the other, with a gap (NaN) behind each."""
     return np.concatenate([np.append(column[rows], np.nan) for rows in pieces])

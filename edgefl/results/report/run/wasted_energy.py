@@ -113,5 +113,4 @@ def outcome_text(outcome: str) -> str:
 
 
 def _outcome_colour(index: int) -> str:
-    """Return the colour of the ``index``-th outcome, in turn from the colours of runs but the first."""
     return RUN_COLOURS[1 + index % (len(RUN_COLOURS) - 1)]

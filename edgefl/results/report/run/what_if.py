@@ -99,19 +99,16 @@ def data(runs: Sequence[StyledRun]) -> dict[str, Any]:
 
 
 def _is_current(run: Run) -> bool:
-    """Return whether a run has a table of other prices that belongs to it and has values to choose from."""
     return bool(run.what_if) and _belongs(run) and bool(_keys_of(run))
 
 
 def _belongs(run: Run) -> bool:
-    """Return whether a table of other prices belongs to the run of its folder."""
     own = run.what_if[0]
     names = ("rounds", "time_s", "energy_j")
     return all(csv_cell(own.costs.get(name)) == csv_cell(as_number(run.summary.get(name))) for name in names)
 
 
 def _keys_of(run: Run) -> list[KeyPoints]:
-    """Return the keys for which a run has the prices of several values, in the order of the table."""
     return [key_points for key_points in _priced(run) if len(key_points.points) > 1]
 
 
@@ -126,7 +123,6 @@ def _priced(run: Run) -> list[KeyPoints]:
 
 
 def _points(run: Run, key: str, rows: Sequence[WhatIfRow]) -> list[Point]:
-    """Return the values of a key as points, with the run's own one among them."""
     own_value = at(run.scenario, key)
     if isinstance(own_value, Mapping) and list(own_value) == ["kind"]:
         own_value = own_value["kind"]  # the name of a member without keys
@@ -165,7 +161,6 @@ def _card(run: StyledRun, index: int) -> WhatIfCard:
 
 
 def _costs(run: Run) -> list[list[str]]:
-    """Return the rows of costs: those of the run, and those of the chosen value, which the script fills in."""
     own = run.what_if[0]
     body = []
     for number, measure in enumerate(measures_of(own)):
@@ -179,7 +174,6 @@ def _costs(run: Run) -> list[list[str]]:
 
 
 def _measure_name(own: WhatIfRow, measure: Measure) -> str:
-    """Return the name of a measure with its round, which does not depend on prices."""
     rounds = digits(own.costs.get(measure.round) or 0.0)
     if measure.round == "rounds":
         return f"{measure.name}, {rounds} rounds"
@@ -195,7 +189,6 @@ def _colour(run: StyledRun, number: int) -> str:
 
 
 def _figure(run: StyledRun, key_points: KeyPoints) -> Figure:
-    """Return time and energy over the values of a key, side by side."""
     own_row = run.data.what_if[0]
     measures = measures_of(own_row)
     x, x_axis = _x_axis(key_points)
@@ -226,7 +219,6 @@ def _figure(run: StyledRun, key_points: KeyPoints) -> Figure:
 def _line(
     measure: Measure, x: Sequence[Any], y: Sequence[float | None], colour: str, unit: Unit, *, own: int
 ) -> Figure:
-    """Return the line of a measure with a mark at each point; the run's own one is larger and hollow."""
     name = plotly_text(measure.name)
     sizes = [5] * len(x)
     fills = [colour] * len(x)
@@ -246,7 +238,6 @@ def _line(
 
 
 def _x_axis(key_points: KeyPoints) -> tuple[list[Any], Figure]:
-    """Return the values of a key as they stand on the horizontal axis, and the axis."""
     title = plotly_text(key_words.in_words(key_points.key))
     values = [point.value for point in key_points.points if point.value is not None]
     if not key_points.numeric:
@@ -262,7 +253,6 @@ def _x_axis(key_points: KeyPoints) -> tuple[list[Any], Figure]:
 
 
 def _with_gap(key_points: KeyPoints, values: list[Any]) -> list[Any]:
-    """Return the values of all points, with None where a place of the chart stays empty."""
     return [values[0], *[None] * key_points.gap, *values[1:]]
 
 
@@ -288,7 +278,6 @@ def _scale(costs: Sequence[Sequence[float | None]]) -> Figure:
 
 
 def _key_data(run: StyledRun, key_points: KeyPoints) -> dict[str, Any]:
-    """Return a key for the page's script: its chart, and the texts of each point."""
     own = run.data.what_if[0]
     return {
         "words": key_words.in_words(key_points.key),
@@ -300,7 +289,6 @@ def _key_data(run: StyledRun, key_points: KeyPoints) -> dict[str, Any]:
 
 
 def _texts(own: WhatIfRow, row: WhatIfRow) -> list[dict[str, str]]:
-    """Return the costs of a row as texts, one entry for each measure."""
     return [
         {
             "time": quantity(row.costs.get(measure.time), TIME),

@@ -99,7 +99,6 @@ def app(scenario: ScenarioTree) -> str:
 
 
 def _data(scenario: ScenarioTree) -> str:
-    """Return the dataset and how it is partitioned: ``digits (dirichlet, alpha 0.3)``."""
     dataset = _text(at(scenario, "data.dataset"))
     partition = _member(scenario, "data.partition")
     if not partition:
@@ -120,7 +119,6 @@ def _devices(scenario: ScenarioTree) -> str:
 
 
 def _policy(scenario: ScenarioTree) -> str:
-    """Return the server's policy; an empty text for the default."""
     policy = _member(scenario, "server.policy")
     if policy == "synchronous":
         return ""

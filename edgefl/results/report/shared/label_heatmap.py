@@ -81,13 +81,11 @@ def grid(table: ColumnArrays) -> tuple[Floats, Floats, Floats]:
 
 
 def _picked(values: Floats, most: int) -> Floats:
-    """Return at most ``most`` of the different values, evenly picked."""
     different = np.unique(values)
     return np.asarray(different[even_pick(len(different), most)])
 
 
 def _samples_of_devices(table: ColumnArrays) -> Floats:
-    """Return the number of samples of each device [devices], by its number."""
     return np.asarray(np.bincount(table["device"].astype(np.intp), table["samples"]), np.float64)
 
 

@@ -172,11 +172,7 @@ def reached(target: Mapping[str, Any]) -> bool:
 
 
 def load_all(folders: Sequence[Path], *, details: bool = True, so_far: bool = False) -> list[Run]:
-    """Read result folders; of runs without results, with ``so_far``, the rows that are final.
-
-    Raises:
-        InputError: one line for every folder that cannot be read.
-    """
+    """Read result folders; of runs without results, with ``so_far``, the rows that are final."""
     faults: list[str] = []
     runs = []
     for folder in folders:
@@ -193,11 +189,7 @@ def load_all(folders: Sequence[Path], *, details: bool = True, so_far: bool = Fa
 
 
 def load(folder: Path, *, details: bool = True) -> Run:
-    """Read one result folder; without ``details`` neither devices nor labels nor tracks.
-
-    Raises:
-        InputError: something is missing or unreadable, in one line.
-    """
+    """Read one result folder; without ``details`` neither devices nor labels nor tracks."""
     if is_unfinished(folder) and not (folder / "rounds.csv").is_file():
         text = "its run has not ended: `edgefl report` shows its rounds so far, `edgefl run --resume` continues it"
         raise InputError(f"{folder}: {text}")
@@ -227,11 +219,7 @@ def load(folder: Path, *, details: bool = True) -> Run:
 
 
 def with_devices(run: Run) -> Run:
-    """Return a run that was read without ``details``, with the devices of its folder if they were recorded.
-
-    Raises:
-        InputError: the table is damaged.
-    """
+    """Return a run that was read without ``details``, with the devices of its folder if they were recorded."""
     if not (run.folder / "devices.csv").is_file():
         return run
     return replace(run, devices=_finished_devices(arrays_of(run.folder, "devices.csv"), run.rounds))
@@ -254,11 +242,7 @@ def _run(
 
 
 def load_so_far(folder: Path) -> Run:
-    """Read the folder of a run that has written no results, because it is under way or was killed.
-
-    Raises:
-        InputError: something is missing or unreadable, in one line.
-    """
+    """Read the folder of a run that has written no results, because it is under way or was killed."""
     for _ in range(READ_AGAIN):
         try:
             return _load_rows_so_far(folder)
@@ -302,9 +286,7 @@ def _without_rows(name: str) -> ColumnArrays:
 def from_memory(documents: Documents, tables: Mapping[str, Mapping[str, Sequence[Any]]]) -> Run:
     """Return a run that has written no folder, with the numbers that its files would hold.
 
-    Args:
-        documents: its scenario, manifest and summary.
-        tables: the columns of each table by the name of its file; rounds.csv and devices.csv at least.
+    The `tables` are keyed by the name of the file; rounds.csv and devices.csv are among them.
     """
     events = tables.get(EVENTS_FILE)
     arrays = {name: arrays_from(columns, name) for name, columns in tables.items() if name != EVENTS_FILE}
@@ -322,11 +304,7 @@ def _no_events(_kinds: Collection[str]) -> None:
 
 
 def load_rounds(folder: Path) -> ColumnArrays:
-    """Return the columns of ``rounds.csv``, and ``number``, which grows over the whole run.
-
-    Raises:
-        InputError: it is missing or damaged, in one line.
-    """
+    """Return the columns of ``rounds.csv``, and ``number``, which grows over the whole run."""
     rounds = arrays_of(folder, "rounds.csv")
     return rounds | {"number": numbers(rounds["round"])}
 
@@ -338,11 +316,6 @@ def _optional_table(folder: Path, name: str) -> ColumnArrays | None:
 
 
 def _check_counts(folder: Path, labels: ColumnArrays | None) -> None:
-    """Check that devices and samples are counts.
-
-    Raises:
-        InputError: they are not.
-    """
     if labels is None:
         return
     for name in ("device", "samples"):

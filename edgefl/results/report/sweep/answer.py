@@ -72,7 +72,6 @@ def _received_text(study: Study, point: int) -> str:
 
 
 def _wasted_text(study: Study, point: int) -> str:
-    """Return the share of a point's energy that went into updates that were not used."""
     rows = study.finished_rows[point]
     energy_j = study.numbers["energy_j"][rows].sum()
     if WASTED not in study.numbers or not energy_j:
@@ -81,7 +80,6 @@ def _wasted_text(study: Study, point: int) -> str:
 
 
 def _best_sentence(study: Study, column: EstimateColumn, best: int, goal: Goal) -> str:
-    """Return the best point, and the next best one with its difference."""
     measure = column.measure
     estimates = column.estimates
     value = estimate_text(estimates[best], measure)

@@ -27,11 +27,7 @@ class SweepCurves(NamedTuple):
 
 
 def learning_curves(study: Study) -> SweepCurves | None:
-    """Return the curves of an even pick of points; None where nothing was learned.
-
-    Raises:
-        InputError: a run's ``rounds.csv`` is missing or damaged, or lies outside the sweep's folder.
-    """
+    """Return the curves of an even pick of points; None where nothing was learned."""
     chosen = _chosen_points(study)
     most_seeds = max(1, MOST_RUNS // max(1, len(chosen)))
     runs_by_point = {}
@@ -69,7 +65,6 @@ def _chosen_points(study: Study) -> list[int]:
 
 
 def _measure_of(runs: Sequence[ColumnArrays]) -> RoundMeasure | None:
-    """Return the first of accuracy, distance and losses that any run has."""
     for measure in (ACCURACY, DISTANCE, TEST_LOSS, TRAIN_LOSS):
         if any(np.isfinite(run[measure.column]).any() for run in runs):
             return measure
@@ -77,7 +72,6 @@ def _measure_of(runs: Sequence[ColumnArrays]) -> RoundMeasure | None:
 
 
 def _units(runs: Sequence[ColumnArrays]) -> dict[str, Unit]:
-    """Return the unit of each view's axis, which fits the longest run."""
     units = {}
     for view in VIEWS:
         largest = max(run[view.column][-1] for run in runs if len(run["round"]))
@@ -88,7 +82,6 @@ def _units(runs: Sequence[ColumnArrays]) -> dict[str, Unit]:
 def _curves_of_point(
     runs: Sequence[ColumnArrays], measure: RoundMeasure, units: Mapping[str, Unit]
 ) -> dict[str, Figure]:
-    """Return a point's curve over each view's axis on which its runs overlap."""
     curves = {}
     for view in VIEWS:
         columns = [(run[view.column], run[measure.column]) for run in runs]
@@ -99,7 +92,6 @@ def _curves_of_point(
 
 
 def _figure(band: SeedBand, measure: RoundMeasure, unit: Unit) -> Figure:
-    """Return a band, or of few runs a curve for each of them, as the script draws it."""
     figure: Figure = {"x": short(band.x / unit.size, 5), "y": short(measure.factor * band.mean)}
     if band.half is None:
         figure["runs"] = [short(measure.factor * values) for values in band.runs]

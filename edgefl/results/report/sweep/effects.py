@@ -40,13 +40,9 @@ class KeyEffect(NamedTuple):
 def effects(
     study: Study, measure: SweepMeasure, baselines: Sequence[int], points: Sequence[int] | None = None
 ) -> list[KeyEffect]:
-    """Return the effects of all values of all keys on a measure.
+    """Return the effects of all values of all keys on a measure, over some points of a sweep, or all.
 
-    Args:
-        study: the sweep.
-        measure: the measure.
-        baselines: the number of the baseline value of each key [keys].
-        points: the points that count; all if None.
+    The `baselines` are the numbers of the baseline values [keys].
     """
     if points is None:
         points = range(len(study.points))
@@ -95,7 +91,6 @@ def _effect(
     levels: tuple[int, int],
     runs: tuple[dict[tuple[int, ...], float], dict[tuple[int, ...], float]],
 ) -> KeyEffect:
-    """Return the effect of a level against the baseline, given the runs of both."""
     ours, theirs = runs
     settings = [setting for setting in theirs if setting in ours]
     values = np.array([ours[setting] for setting in settings], np.float64)

@@ -51,11 +51,7 @@ def first_goal(columns: Mapping[str, EstimateColumn], every_goal: Sequence[Goal]
 
 
 def chosen_goal(study: Study, columns: Mapping[str, EstimateColumn], target: str | None) -> Goal:
-    """Return the goal that a user names, by default the first one of the page.
-
-    Raises:
-        InputError: the sweep has no such target.
-    """
+    """Return the goal that a user names, by default the first one of the page."""
     every = goals(study)
     if target is None:
         return every[first_goal(columns, every)]
@@ -76,9 +72,6 @@ def chosen_measures(
     """Return the measures that a user names: time, energy, rounds, accuracy, received, wasted, or columns of the index.
 
     Without names those of the default that the sweep has.
-
-    Raises:
-        InputError: the sweep has no such measure.
     """
     rounds = "rounds"
     if goal.target:
@@ -137,7 +130,6 @@ def _column(study: Study, measure: SweepMeasure) -> EstimateColumn:
 
 
 def _estimate(study: Study, measure: SweepMeasure, rows: Sequence[int]) -> SeedEstimate:
-    """Return the estimate over the finished runs of a point, given by their rows."""
     values = study.numbers[measure.name]
     if measure.bound:
         # A run that missed the target is right-censored: it would have taken longer than the whole run did.

@@ -101,7 +101,6 @@ def _of_sweeps(parts: Sequence[StudyPart]) -> Study:
 
 
 def _of_points(parts: Sequence[StudyPart]) -> Study:
-    """Return the study whose only key is the folder."""
     parts = _named_by_values(parts)
     points = []
     for level, (part, offset) in enumerate(zip(parts, _offsets(parts), strict=True)):
@@ -126,7 +125,6 @@ def _named_by_values(parts: Sequence[StudyPart]) -> Sequence[StudyPart]:
 
 
 def _offsets(parts: Sequence[StudyPart]) -> list[int]:
-    """Return the number of rows before those of each part's study."""
     counts = [len(part.study.texts["folder"]) for part in parts]
     return [sum(counts[:number]) for number in range(len(parts))]
 

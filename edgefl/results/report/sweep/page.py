@@ -65,7 +65,7 @@ def render(
         first_goal=first_goal(columns, every_goal),
         keys=study.keys,
         first_axis=layout_of(study, StudyChoice()).over or 0,
-        first_lines=_first_lines(study),
+        first_lines=next(iter(layout_of(study, StudyChoice()).lines), 0),
         lost_updates=lost_updates_sentence(study, columns),
         answers=_answers(study, columns, every_goal),
         baselines=baselines_of(study),
@@ -85,11 +85,6 @@ def render(
     )
 
 
-def _first_lines(study: Study) -> int:
-    """Return the key whose values are lines when the page opens."""
-    return next(iter(layout_of(study, StudyChoice()).lines), 0)
-
-
 # The head of the page
 
 
@@ -103,7 +98,6 @@ def _subtitle(study: Study) -> str:
 
 
 def _range_text(key: SweptKey) -> str:
-    """Return a key with its lowest and highest value, or with the number of its values."""
     if len(key.texts) == 1:
         return f"{key.title} {key.texts[0]}"
     if key.numbers is not None:
@@ -112,7 +106,6 @@ def _range_text(key: SweptKey) -> str:
 
 
 def _unfinished(study: Study) -> str:
-    """Return a line that says how many runs have finished; nothing where all have."""
     status = study.texts["status"]
     counts = Counter(status)
     finished = counts.pop(FINISHED_STATUS, 0)
@@ -129,7 +122,6 @@ def _answers(study: Study, columns: Mapping[str, EstimateColumn], every_goal: Se
 
 
 def _learning_note(study: Study, curves: SweepCurves) -> str:
-    """Return what the curves show, and what was left out of them."""
     note = f"Curves are means over seeds. {_spread_text(study)} A curve ends with the first seed that ends."
     points = sum(bool(rows) for rows in study.finished_rows)
     if curves.points < points:
@@ -141,7 +133,6 @@ def _learning_note(study: Study, curves: SweepCurves) -> str:
 
 
 def _spread_text(study: Study) -> str:
-    """Return how charts show the spread over seeds."""
     counts = {len(rows) for rows in study.finished_rows if rows}
     sentences = []
     if max(counts, default=0) >= FEWEST_FOR_INTERVAL:

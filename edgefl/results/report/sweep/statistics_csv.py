@@ -24,7 +24,6 @@ def statistics_table(study: Study, columns: Mapping[str, EstimateColumn]) -> dic
 
 
 def _over_seeds(name: str, column: EstimateColumn) -> dict[str, list[Any]]:
-    """Return mean, deviation and interval; for targets also how many runs reached them, and the median."""
     estimates = column.estimates
     table: dict[str, list[Any]] = {}
     if column.measure.bound:

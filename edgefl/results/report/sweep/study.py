@@ -1,7 +1,4 @@
-"""A sweep's folder as columns: the keys that vary, the points and their runs.
-
-Of the modules of this report, only this one opens the sweep's own files.
-"""
+"""A sweep's folder as columns: the keys that vary, the points and their runs."""
 
 import csv
 import json
@@ -133,11 +130,7 @@ class Study:
         return describe.at(scenario, "server.deadline_s") is not None
 
     def run_folder(self, row: int) -> Path:
-        """Return the result folder of a run, given by its row in the index.
-
-        Raises:
-            InputError: it lies outside the sweep's folder.
-        """
+        """Return the result folder of a run, given by its row; refuse one outside the folder of the sweep."""
         name = self.texts["folder"][row]
         folder = self.folder / name
         # A sweep's folder may come from elsewhere: its index must not lead to other files.
@@ -158,11 +151,7 @@ def is_sweep(folder: Path) -> bool:
 
 
 def load(folder: Path) -> Study:
-    """Read a sweep's folder.
-
-    Raises:
-        InputError: a file is missing or unreadable, in one line.
-    """
+    """Read a sweep's folder."""
     name, paths = _read_content(folder)
     key_columns = [index_column(path) for path in paths]
     header, lines = _read_index(folder, key_columns)
@@ -185,21 +174,13 @@ def load(folder: Path) -> Study:
 
 
 def name_and_folders(folder: Path) -> tuple[str, set[str]]:
-    """Return the name of a sweep, and the folders of its runs, relative to its own.
-
-    Raises:
-        InputError: the file of the sweep is missing or damaged.
-    """
+    """Return the name of a sweep, and the folders of its runs, relative to its own."""
     name, _ = _read_content(folder)
     return describe.cut(name), set(swept_values(folder))
 
 
 def swept_values(folder: Path) -> dict[str, Mapping[str, Any]]:
-    """Return the values of the swept keys of each run of a sweep, by the run's folder as the index names it.
-
-    Raises:
-        InputError: the file of the sweep is missing or damaged.
-    """
+    """Return the values of the swept keys of each run of a sweep, by the run's folder as the index names it."""
     content = yaml_of(folder, CONTENT_FILE, text_of(folder, CONTENT_FILE))
     try:
         return {str(point["folder"]): dict(point["values"]) for point in content["points"]}
@@ -216,11 +197,6 @@ def _read_content(folder: Path) -> tuple[str, list[str]]:
 
 
 def _read_index(folder: Path, key_columns: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the lines of the index.
-
-    Raises:
-        InputError: it is not a table, lacks a column, or has no lines.
-    """
     file = folder / INDEX_FILE
     try:
         rows = list(csv.reader(text_of(folder, INDEX_FILE).splitlines(keepends=True)))
@@ -242,7 +218,6 @@ def _read_index(folder: Path, key_columns: Sequence[str]) -> tuple[list[str], li
 
 
 def _numbers(folder: Path, column: str, cells: Sequence[str]) -> Floats:
-    """Return a column of numbers [runs]; an empty cell is NaN."""
     values = []
     for row, cell in enumerate(cells, 1):
         value: float | None = np.nan
@@ -255,7 +230,6 @@ def _numbers(folder: Path, column: str, cells: Sequence[str]) -> Floats:
 
 
 def _check_runs(folder: Path, texts: Mapping[str, Sequence[str]], numbers: Mapping[str, Floats]) -> None:
-    """Refuse an index that lists a run twice, or a finished run without its totals."""
     seen = set()
     for row, status in enumerate(texts["status"]):
         where = f"{folder / INDEX_FILE}: row {row + 1}"
@@ -272,7 +246,6 @@ def _check_runs(folder: Path, texts: Mapping[str, Sequence[str]], numbers: Mappi
 
 
 def _titles(paths: Sequence[str]) -> list[str]:
-    """Return a short title for each key, or its whole path where two keys would share a title."""
     short = ["method" if path == LABEL else describe.bare(path) for path in paths]
     titles = []
     for path, title in zip(paths, short, strict=True):
@@ -319,7 +292,6 @@ def _category_texts(path: str, values: Sequence[str]) -> list[str]:
 
 
 def _nested(path: str, value: Any) -> dict[str, Any]:
-    """Return a scenario that has only the value at a path."""
     scenario: dict[str, Any] = {}
     for key in reversed(path.split(".")):
         scenario = {key: scenario or value}

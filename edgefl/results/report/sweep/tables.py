@@ -50,7 +50,6 @@ def points_table(
 
 
 def _shown_columns(columns: Mapping[str, EstimateColumn], goals: Sequence[Goal]) -> list[EstimateColumn]:
-    """Return time and energy of each goal, then the accuracies where they were measured."""
     shown = []
     for goal in goals:
         shown.append(columns[goal.time])

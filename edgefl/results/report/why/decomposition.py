@@ -161,7 +161,6 @@ def _means(sums: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def _until(run: Run, rounds: int) -> Decomposition:
-    """Return the parts of the first so many rounds."""
     if rounds < run.length:
         run = _first_rounds(run, rounds)
     devices = run.devices

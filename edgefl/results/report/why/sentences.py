@@ -144,7 +144,6 @@ def _reasons(own: Decomposition, other: Decomposition, keys: Sequence[Difference
 
 
 def _lost(own: Decomposition, other: Decomposition) -> str:
-    """Return how many updates arrived, where this differs."""
     ended = own.received + own.lost
     other_ended = other.received + other.lost
     if not ended or not other_ended:

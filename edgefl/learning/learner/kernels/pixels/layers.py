@@ -14,13 +14,7 @@ from typing_extensions import override
 
 from edgefl.learning.learner.kernels.layers import Bound, ManualLayer, Saved
 from edgefl.learning.learner.kernels.patches import Window, patches
-from edgefl.learning.learner.kernels.pixels.convolution import (
-    convolve,
-    input_gradient,
-    pack,
-    unpack,
-    weight_gradient,
-)
+from edgefl.learning.learner.kernels.pixels.convolution import convolve, input_gradient, pack, unpack, weight_gradient
 from edgefl.learning.learner.kernels.pixels.norm import Grouping, Moments, norm_gradients, normalise
 from edgefl.learning.learner.kernels.pixels.pooling import pool, pool_gradient
 from edgefl.learning.learner.kernels.pixels.tiles import Arithmetic
@@ -153,7 +147,6 @@ class Norm(ManualLayer):
         return found.x, found.residual
 
     def _keep(self, moments: Moments, count: int, running: Sequence[Tensor]) -> None:
-        """Move the running mean and variance towards those of `count` numbers, as torch does."""
         if count == 1:
             raise ValueError("batch normalisation needs more than one number of each channel in a mini-batch")
         mean, variance = running

@@ -1,7 +1,4 @@
-"""The layers of a torch module as layers of pixels; none for a module of which anything computes something else.
-
-Modules go by their exact types: torch's layers, stacks of them, and torchvision's residual networks of basic blocks.
-"""
+"""The layers of a torch module as layers of pixels; none for a module of which anything computes something else."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -54,7 +51,6 @@ def layers_of_pixels(module: nn.Module, arithmetic: Arithmetic) -> list[ManualLa
 
 
 def _parts(module: Any) -> Iterator[nn.Module]:
-    """Yield the layers and blocks that a module calls one after another."""
     if has_own_calls(module):
         raise OtherLayerError
     if type(module) is nn.Sequential:
@@ -92,8 +88,6 @@ def _tensors(module: nn.Module) -> Iterator[Tensor]:
 
 
 class _Translation:
-    """Translates the parts of a module into layers."""
-
     def __init__(self, module: nn.Module, arithmetic: Arithmetic) -> None:
         self._arithmetic = arithmetic
         self._dropouts = {id(layer): number for number, layer in enumerate(dropout_layers(module))}
@@ -152,7 +146,6 @@ class _Translation:
         ]
 
     def _layer(self, part: nn.Module, *, relu: bool, first: bool) -> ManualLayer:
-        """Return the layer of pixels for a part, with the rectifier behind a norm if `relu`."""
         if has_own_calls(part):
             raise OtherLayerError
         if isinstance(part, NORMS):
@@ -217,7 +210,6 @@ def _is_plain_flatten(part: nn.Module) -> bool:
 
 
 def _window(part: nn.Conv2d | nn.MaxPool2d) -> Window:
-    """Return a layer's window; torch writes a size as one number or as two."""
     if isinstance(part.padding, str):
         raise OtherLayerError
     sizes = (part.kernel_size, part.stride, part.padding, part.dilation)

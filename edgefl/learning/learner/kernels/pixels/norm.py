@@ -117,8 +117,6 @@ def norm_gradients(
 
 
 class _Launch(NamedTuple):
-    """How many programs normalise, and what they know of the images."""
-
     units: int
     grid: tuple[int, int]
     arguments: dict[str, Any]
