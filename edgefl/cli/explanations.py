@@ -76,7 +76,11 @@ def _row(name: str, text: str) -> list[str]:
 
 
 def explain(word: str) -> list[Explanation]:
-    """Return the explanations of a word: all things of this name, or else what it means as a synonym."""
+    """Return the explanations of a word: all things of this name, or else what it means as a synonym.
+
+    Raises:
+        InputError: nothing has this name.
+    """
     found = _named(word)
     if not found:
         section, _, name = word.rpartition(".")

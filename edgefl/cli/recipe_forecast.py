@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
 
 def dry_run(plans: Sequence[Plan], device: str, *, as_json: bool) -> list[dict[str, Any]]:
-    """Return the forecasts of recipes as `--json` prints them; without `as_json`, print each as text."""
+    """Return the forecasts of recipes as `--json` prints them; without `as_json`, print each as text.
+
+    Raises:
+        InputError: a scenario is wrong, or there is no such device.
+        RunError: one of the first rounds fails.
+    """
     from edgefl.learning.torch_device import choose_device
     from edgefl.reproductions.gpu_time import gpu_time
     from edgefl.reproductions.needs import lacking, needs

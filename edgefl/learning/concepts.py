@@ -30,6 +30,9 @@ class Concepts:
         parts: [devices] the training samples that each device holds.
         test_parts: [devices] the test samples of each device, which sees these; None: the test set is not divided.
         streams: keyed randomness.
+
+    Raises:
+        InputError: the data cannot change in this way.
     """
 
     stored: Data  # the samples of all concepts, one concept after another

@@ -43,7 +43,11 @@ class DataSection(Section):
     drift: Annotated[Annotated[Drift, DRIFTS] | None, IF_GIVEN] = None
 
     def load(self) -> Data:
-        """Return the dataset, with images as `channel_axis` wants them."""
+        """Return the dataset, with images as `channel_axis` wants them.
+
+        Raises:
+            InputError: its files are missing or damaged, or the samples are not images.
+        """
         data = self._loaded()
         check(self.dataset, "load", data, Instance(Data, "a Data of edgefl.learning.datasets"))
         if not is_trusted(self.dataset):

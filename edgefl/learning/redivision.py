@@ -31,7 +31,11 @@ class Redivision:
         self._streams = streams
 
     def parts(self, ids: Ids, index: int) -> list[Indices]:
-        """Return the training samples of each of the participants `ids` [n], ascending, in round `index`."""
+        """Return the training samples of each of the participants `ids` [n], ascending, in round `index`.
+
+        Raises:
+            RunError: the pool cannot be divided in this way.
+        """
         pool = np.concatenate([self._parts[device] for device in ids.tolist()])
         rng = self._streams.generator("redivision", 0, index)
         try:

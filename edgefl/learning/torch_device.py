@@ -11,7 +11,11 @@ DRIVERS = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd", "/dev/nvhost-ctrl", "/dev/n
 
 
 def gpu_count() -> int:
-    """Return the number of GPUs that torch sees here; without a driver torch is not even imported."""
+    """Return the number of GPUs that torch sees here; without a driver torch is not even imported.
+
+    Raises:
+        InputError: torch cannot be loaded.
+    """
     if sys.platform == "linux" and not any(Path(driver).exists() for driver in DRIVERS):
         return 0
     check_loads("torch")
@@ -40,7 +44,11 @@ def gpu_names(device: str) -> list[str]:
 
 
 def device_names() -> list[str]:
-    """Return the names that `choose_device` knows on this machine, each with its hardware."""
+    """Return the names that `choose_device` knows on this machine, each with its hardware.
+
+    Raises:
+        InputError: torch cannot be loaded.
+    """
     check_loads("torch")
     import torch
 
@@ -50,7 +58,11 @@ def device_names() -> list[str]:
 
 
 def choose_device(name: str) -> str:
-    """Return the torch device behind auto, cpu, cuda or cuda:i."""
+    """Return the torch device behind auto, cpu, cuda or cuda:i.
+
+    Raises:
+        InputError: there is no such device, or torch cannot be loaded where there is a GPU.
+    """
     count = gpu_count()
     if name == "auto":
         return "cuda" if count else "cpu"

@@ -345,7 +345,11 @@ def fixed_names(columns: Iterable[ResultColumn]) -> tuple[str, ...]:
 
 
 def check_known(names: Iterable[str], columns: Sequence[ResultColumn]) -> None:
-    """Check that all columns are known."""
+    """Check that all columns are known.
+
+    Raises:
+        KeyError: a column is not.
+    """
     known = {column.name for column in columns}
     for name in names:
         if name not in known:

@@ -23,6 +23,9 @@ def check_file(folder: Path, name: str) -> None:
     """Check that a file of a result folder is unchanged.
 
     A file without a digest passes, as a run under way has written none yet; so does a file that does not exist.
+
+    Raises:
+        InputError: it was changed or damaged, or the manifest is damaged.
     """
     if name == MANIFEST_FILE:
         return
@@ -40,7 +43,11 @@ def check_file(folder: Path, name: str) -> None:
 
 
 def check_all(folder: Path) -> None:
-    """Check that no file of a run's result folder is missing or changed."""
+    """Check that no file of a run's result folder is missing or changed.
+
+    Raises:
+        InputError: one line for each file that is.
+    """
     faults = []
     for name in expected(folder):
         if not (folder / name).is_file():
@@ -61,7 +68,11 @@ _CHANGED = f"was damaged or edited after the run (its SHA-256 is not that of {MA
 
 
 def expected(folder: Path) -> Mapping[str, str]:
-    """Return the digests of the manifest by file; none without a manifest."""
+    """Return the digests of the manifest by file; none without a manifest.
+
+    Raises:
+        InputError: the manifest is damaged.
+    """
     path = folder / MANIFEST_FILE
     manifest = manifest_of(folder)
     digests = manifest.get("digests") or {}
@@ -79,7 +90,11 @@ def expected(folder: Path) -> Mapping[str, str]:
 
 
 def manifest_of(folder: Path) -> Mapping[str, Any]:
-    """Return the manifest of a folder; an empty mapping if there is none."""
+    """Return the manifest of a folder; an empty mapping if there is none.
+
+    Raises:
+        InputError: it is damaged.
+    """
     path = folder / MANIFEST_FILE
     try:
         manifest: Any = strict_json(read_bytes(path))

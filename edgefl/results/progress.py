@@ -131,7 +131,11 @@ class Progress:
 
 
 def is_unfinished(folder: Path) -> bool:
-    """Return whether the run of a result folder has begun there without writing its results."""
+    """Return whether the run of a result folder has begun there without writing its results.
+
+    Raises:
+        InputError: the manifest is damaged.
+    """
     if not (folder / MANIFEST_FILE).is_file():
         return False
     return json_of(folder, MANIFEST_FILE).get("status") == "running"

@@ -40,7 +40,11 @@ class Documents(NamedTuple):
 
 
 def read_documents(folder: Path) -> Documents:
-    """Return scenario, manifest and summary of a result folder."""
+    """Return scenario, manifest and summary of a result folder.
+
+    Raises:
+        InputError: one of them is missing or unreadable.
+    """
     text = text_of(folder, "scenario.yaml")
     manifest = json_of(folder, "manifest.json")
     # Only an unfinished run may lack its summary.
@@ -56,14 +60,22 @@ def read_documents(folder: Path) -> Documents:
 
 
 def text_of(folder: Path, name: str) -> str:
-    """Return the text of a file."""
+    """Return the text of a file.
+
+    Raises:
+        InputError: it does not exist, or cannot be read.
+    """
     with _opened(folder, name) as stream:
         text: str = stream.read()
     return text
 
 
 def json_of(folder: Path, name: str) -> Mapping[str, Any]:
-    """Return the object in a JSON file."""
+    """Return the object in a JSON file.
+
+    Raises:
+        InputError: the file does not exist, or holds something else.
+    """
     try:
         value = strict_json(text_of(folder, name))
     except (ValueError, RecursionError) as error:
@@ -72,7 +84,11 @@ def json_of(folder: Path, name: str) -> Mapping[str, Any]:
 
 
 def yaml_of(folder: Path, name: str, text: str) -> Mapping[str, Any]:
-    """Return the mapping in the `text` of a YAML file."""
+    """Return the mapping in the `text` of a YAML file.
+
+    Raises:
+        InputError: the text holds something else.
+    """
     try:
         value = yaml.load(text, Loader=_YAML_LOADER)  # noqa: S506 - both loaders are safe ones
     except yaml.YAMLError as error:
@@ -112,7 +128,12 @@ def _opened(folder: Path, name: str) -> Iterator[Any]:
 
 
 def columns_of(folder: Path, name: str) -> tuple[ResultColumn, ...]:
-    """Return the possible columns of a table of a result folder."""
+    """Return the possible columns of a table of a result folder.
+
+    Raises:
+        InputError: the manifest is damaged.
+        KeyError: there is no such table.
+    """
     known = columns_of_files()
     if name in known:
         return known[name]
@@ -120,12 +141,21 @@ def columns_of(folder: Path, name: str) -> tuple[ResultColumn, ...]:
 
 
 def tables_by_rows(folder: Path) -> tuple[ResultFile, ...]:
-    """Return the tables that a run may have by rows: those of edgefl's measures and of measures from outside."""
+    """Return the tables that a run may have by rows: those of edgefl's measures and of measures from outside.
+
+    Raises:
+        InputError: the manifest is damaged.
+    """
     return (LABELS_BY_ROUND, *measured_tables(), *described_in(manifest_of(folder), folder))
 
 
 def header_of(folder: Path, name: str) -> list[str]:
-    """Return the column names of a CSV file."""
+    """Return the column names of a CSV file.
+
+    Raises:
+        InputError: it does not exist.
+        ValueError: it is empty.
+    """
     with _opened(folder, name) as stream:
         return _header(csv.reader(stream), name)
 
@@ -171,6 +201,9 @@ def arrays_of(folder: Path, name: str) -> ColumnArrays:
     """Return the known columns [rows] of a CSV file.
 
     An empty cell is NaN, and so is each column that only other runs write. Flags stay texts.
+
+    Raises:
+        InputError: the file or a column of all runs is missing, or a cell is damaged.
     """
     columns = columns_of_files()[name]
     with _opened(folder, name) as stream:
@@ -194,7 +227,11 @@ def arrays_of(folder: Path, name: str) -> ColumnArrays:
 
 
 def events_of(folder: Path, kinds: Collection[str]) -> ColumnArrays | None:
-    """Return the columns [events] of the event log for some kinds of events; None without an event log."""
+    """Return the columns [events] of the event log for some kinds of events; None without an event log.
+
+    Raises:
+        InputError: the file was changed or cannot be read.
+    """
     path = folder / EVENTS_FILE
     if not path.is_file():
         return None

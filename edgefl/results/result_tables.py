@@ -57,7 +57,11 @@ def description_of(table: ResultFile) -> dict[str, Any]:
 
 
 def described_in(manifest: Mapping[str, Any], folder: Path) -> list[ResultFile]:
-    """Return the tables of measures from outside that the manifest of a folder describes."""
+    """Return the tables of measures from outside that the manifest of a folder describes.
+
+    Raises:
+        InputError: the manifest is damaged.
+    """
     try:
         return [_described(table) for table in manifest.get(MEASURED_TABLES, ())]
     except (KeyError, TypeError, AttributeError):

@@ -73,7 +73,11 @@ TELLING = (MANIFEST_FILE, SUMMARY_FILE, "rounds.csv", "devices.csv", MODEL_FILE)
 
 
 def check_usable(folder: Path, *, may_hold_files: bool) -> None:
-    """Check that results can be written to a folder, before a run begins."""
+    """Check that results can be written to a folder, before a run begins.
+
+    Raises:
+        InputError: it holds files and must not, or it cannot be written.
+    """
     try:
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder}: is a file, the results need a folder; choose another with -o")
@@ -97,6 +101,9 @@ def check_folder(folder: Path, *, may_hold_run: bool, beside_others: bool = Fals
 
     The folder need not exist. With `may_hold_run` a run in it is replaced or continued; other files may be in it only
     `beside_others`.
+
+    Raises:
+        InputError: it holds other files than a run's, or it cannot be written.
     """
     check_usable(folder, may_hold_files=may_hold_run)
     names = names_in(folder)
@@ -142,7 +149,11 @@ def holds_only_lock(folder: Path) -> bool:
 
 
 def check_files(folder: Path, more: Iterable[ResultFile] = ()) -> None:
-    """Check that edgefl has written all files of a run's folder that have names of results."""
+    """Check that edgefl has written all files of a run's folder that have names of results.
+
+    Raises:
+        InputError: another program has written one of them, so it must not be replaced.
+    """
     manifest = _manifest(folder)
     finished = manifest.get("status") == FINISHED_STATUS
     own_files.check_replaceable(folder, RESULT_MARKS | _marks_of([*described_in(manifest, folder), *more]))
@@ -172,14 +183,22 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def remove_results(folder: Path) -> None:
-    """Remove the results of an earlier run from its folder."""
+    """Remove the results of an earlier run from its folder.
+
+    Raises:
+        OSError: the system does not allow it.
+    """
     for name, mark in (RESULT_MARKS | _marks_of(described_in(_manifest(folder), folder))).items():
         own_files.remove(folder / name, mark)
     own_files.remove_half_written(folder)
 
 
 def remove_files(folder: Path, names: Iterable[str]) -> None:
-    """Remove some results of a run from its folder, if edgefl has written them."""
+    """Remove some results of a run from its folder, if edgefl has written them.
+
+    Raises:
+        OSError: the system does not allow it.
+    """
     for name in names:
         own_files.remove(folder / name, RESULT_MARKS[name])
 

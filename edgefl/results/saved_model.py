@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 
 def read_model(folder: Path, name: str = MODEL_FILE) -> TrainedModel:
-    """Return the tensors of the final model, or of the best one (`name` is `BEST_MODEL_FILE`)."""
+    """Return the tensors of the final model, or of the best one (`name` is `BEST_MODEL_FILE`).
+
+    Raises:
+        InputError: the folder has no such model, or the file is damaged.
+    """
     path = folder / name
     if not path.exists():
         if name == MODEL_FILE:
@@ -44,7 +48,11 @@ def no_best_model(run: str) -> InputError:
 
 
 def read_module(folder: Path, scenario: Mapping[str, Any]) -> tuple[nn.Module, TrainedModel]:
-    """Return the final model as a torch module in evaluation mode, and its tensors."""
+    """Return the final model as a torch module in evaluation mode, and its tensors.
+
+    Raises:
+        InputError: there is no model, or its module cannot be made.
+    """
     from edgefl.learning.learner.networks.rebuilt import rebuilt  # imports torch
 
     trained = read_model(folder)

@@ -124,7 +124,11 @@ def cells(row: WhatIfRow) -> dict[str, str]:
 
 
 def read_table(folder: Path) -> list[WhatIfRow]:
-    """Return the rows of a result folder's table, the run itself first; none if the folder has no table."""
+    """Return the rows of a result folder's table, the run itself first; none if the folder has no table.
+
+    Raises:
+        InputError: the table is damaged.
+    """
     if not (folder / WHAT_IF_FILE).is_file():
         return []
     text = text_of(folder, WHAT_IF_FILE)

@@ -60,7 +60,11 @@ def write_model(files: FileGroup, name: str, trained: TrainedModel, scenario: Ma
 
 
 def write_what_if(folder: Path, columns: Columns) -> None:
-    """Write the costs of a finished run with other values, and note the file's digest in the manifest."""
+    """Write the costs of a finished run with other values, and note the file's digest in the manifest.
+
+    Raises:
+        RunError: the folder cannot be written.
+    """
     manifest_file = folder / MANIFEST_FILE
     content = csv_bytes(columns)
     try:

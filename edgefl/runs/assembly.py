@@ -62,6 +62,9 @@ def build(
         cluster: a Ray cluster whose machines train, see `core.ray_cluster.connected`; None: this machine.
         processors: the types of processors that compute, to which a record is bound.
         rows_in: the folder whose disk takes rows that need too much memory; None: memory holds all of them.
+
+    Raises:
+        InputError: the data, partition, model or devices do not fit the scenario.
     """
     if divided is None:
         divided = divide(scenario)

@@ -19,7 +19,11 @@ from edgefl.world.world import World
 
 
 def timed(payload: Payload, scenario: Scenario, data: Data, world: World, streams: Streams) -> Payload:
-    """Return a payload whose operations take as long as `devices.compute` says, or the same one if it says nothing."""
+    """Return a payload whose operations take as long as `devices.compute` says, or the same one if it says nothing.
+
+    Raises:
+        InputError: the network's operations cannot be counted by kind, or a table of times lacks a row.
+    """
     groups = scenario.devices.made_of
     if all(hardware.compute.is_plain for hardware in groups):
         return payload

@@ -23,7 +23,11 @@ COLOURS = (3, 4)  # numbers of a pixel of an image
 
 
 def check(scenario: Scenario, data: Data) -> None:
-    """Check that the data suit the scenario."""
+    """Check that the data suit the scenario.
+
+    Raises:
+        InputError: they do not.
+    """
     _check_loss(scenario, data)
     _check_model(scenario.network.with_loss(scenario.training.loss), data, Streams(scenario.seed))
     if data.regression:

@@ -49,7 +49,11 @@ class Divided(NamedTuple):
 
 
 def divide(scenario: Scenario) -> Divided:
-    """Load the data and divide them among the devices."""
+    """Load the data and divide them among the devices.
+
+    Raises:
+        InputError: the dataset does not exist, or cannot be divided as the scenario demands.
+    """
     section = scenario.data
     streams = Streams(scenario.seed)
     data = section.load()

@@ -316,7 +316,11 @@ class Emulation:
         return not ended
 
     def settle(self) -> None:
-        """Wait until the ledger has the accuracies of all finished rounds."""
+        """Wait until the ledger has the accuracies of all finished rounds.
+
+        Raises:
+            RunError: learning has failed.
+        """
         with self._noting_errors():
             self.server.replay.settle(wait=True)
 

@@ -86,7 +86,11 @@ def _is_default(difference: Difference, scenario: Scenario) -> bool:
 
 
 def check_data(folder: Path, dataset: Dataset, digest: str) -> None:
-    """Check that a folder's run was begun with the same data, as far as its manifest says."""
+    """Check that a folder's run was begun with the same data, as far as its manifest says.
+
+    Raises:
+        InputError: the run was begun with other data.
+    """
     before = manifest_of(folder).get(DATA_DIGEST, digest)  # runs without learning note none
     if before != digest:
         text = f"was begun with other data than data.dataset: {DATASETS.name_of(dataset)} gives now"
@@ -97,7 +101,11 @@ def check_data(folder: Path, dataset: Dataset, digest: str) -> None:
 
 
 def check_plugins(folder: Path, plugins: Sequence[Plugin]) -> None:
-    """Check that a folder's run was made by the plug-ins as they are now."""
+    """Check that a folder's run was made by the plug-ins as they are now.
+
+    Raises:
+        InputError: their source has changed since.
+    """
     listed = manifest_of(folder).get("plugins", [])
     try:
         before = {str(plugin["key"]): plugin["sha256"] for plugin in listed}

@@ -59,6 +59,10 @@ def forecast(scenario: Scenario, options: Options, folder: Path) -> Rows:
     """Return a forecast of a run; its first rounds are run in memory, and no results are written.
 
     As in any run, a measured training plan is kept in the cache.
+
+    Raises:
+        InputError: the scenario cannot be run.
+        RunError: one of its first rounds fails.
     """
     divided = divide(scenario)
     trial, payload = _tried(scenario, options)
@@ -91,7 +95,12 @@ def forecast(scenario: Scenario, options: Options, folder: Path) -> Rows:
 
 
 def whole_run_s(scenario: Scenario, options: Options) -> float:
-    """Return the wall-clock time of a run on this machine [s], estimated from its first rounds, run in memory."""
+    """Return the wall-clock time of a run on this machine [s], estimated from its first rounds, run in memory.
+
+    Raises:
+        InputError: the scenario cannot be run.
+        RunError: one of its first rounds fails.
+    """
     began_s = time.monotonic()
     trial, _ = _tried(scenario, options)
     if not trial.rows:

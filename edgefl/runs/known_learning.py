@@ -31,7 +31,11 @@ class LearnsOtherwise(RunError):  # noqa: N818 - the name says what is wrong
 
 
 def refuse_to_learn() -> NoReturn:
-    """Stand in for the global model of a run that must not learn: raise `LearnsOtherwise`."""
+    """Stand in for the global model of a run that must not learn: raise `LearnsOtherwise`.
+
+    Raises:
+        LearnsOtherwise: always, as it is only called for outcomes that are not on record.
+    """
     raise LearnsOtherwise("it learns something else")
 
 
@@ -71,7 +75,11 @@ class RowsOfRun(Record):
 
 
 def known_learning(folder: Path, rows: Sequence[Mapping[str, Any]], *, needs_losses: bool) -> KnownLearning:
-    """Return the learning of a finished run; refuse a folder without a record if losses of devices are needed."""
+    """Return the learning of a finished run; refuse a folder without a record if losses of devices are needed.
+
+    Raises:
+        InputError: the selection needs losses, and the run has kept no record.
+    """
     if not needs_losses:
         return KnownLearning(RowsOfRun(rows), "")
     text = "chooses by losses, of which the run has kept no record (checkpoints/)"

@@ -145,7 +145,11 @@ def _added_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
 
 
 def added_columns(scenario: Scenario) -> list[ResultColumn]:
-    """Return the columns that members of a scenario add to rounds.csv and devices.csv."""
+    """Return the columns that members of a scenario add to rounds.csv and devices.csv.
+
+    Raises:
+        InputError: two of them have the same name, or one has that of a column that edgefl may write.
+    """
     added: list[ResultColumn] = []
     members: dict[str, AddsColumns] = {
         "server.selection": scenario.server.selection,

@@ -35,6 +35,9 @@ class ResultFolder:
 
     The run will write `own` tables of measures from outside. It may read the records of other runs in the folders
     `shared`; if it `shares`, other runs will read its own record.
+
+    Raises:
+        InputError: another process uses the record, or it cannot be read.
     """
 
     def __init__(
@@ -80,7 +83,11 @@ class ResultFolder:
             raise
 
     def write(self, result: Result) -> None:
-        """Write a result."""
+        """Write a result.
+
+        Raises:
+            RunError: the folder cannot be written, or no longer belongs to this run.
+        """
         self._check_place()
         _write(self.path, result)
 
@@ -110,7 +117,11 @@ class ResultFolder:
 
 
 def check_place(folder: Path, own: Sequence[ResultFile], *, overwrite: bool, resume: bool, beside_others: bool) -> None:
-    """Check that results can be written to a folder without replacing a user's file."""
+    """Check that results can be written to a folder without replacing a user's file.
+
+    Raises:
+        InputError: they cannot.
+    """
     run_folder.check_folder(folder, may_hold_run=overwrite or resume, beside_others=beside_others)
     if resume:
         check_all(folder)  # first, as it names damaged files
@@ -127,7 +138,11 @@ def begun(folder: Path) -> Any:
 
 
 def finished(folder: Path, scenario: Scenario, *, beside_others: bool) -> Result | None:
-    """Return the finished result in a folder; None if its run is unfinished, to be extended, or not begun."""
+    """Return the finished result in a folder; None if its run is unfinished, to be extended, or not begun.
+
+    Raises:
+        InputError: the folder holds something else, or a run of another scenario.
+    """
     file = folder / run_folder.SCENARIO_FILE
     if not file.exists():
         if not folder.exists():
@@ -149,7 +164,11 @@ def finished(folder: Path, scenario: Scenario, *, beside_others: bool) -> Result
 
 
 def tidy_finished(folder: Path, *, keeps_record: bool) -> None:
-    """Remove the remains of a finished run; raise `Taken` if another process is continuing the run."""
+    """Remove the remains of a finished run; raise `Taken` if another process is continuing the run.
+
+    Raises:
+        Taken: another process is continuing the run.
+    """
     if not keeps_record and (folder / run_folder.LOCK).exists():
         with closing(locked(folder / run_folder.LOCK, make=False)):
             run_folder.remove_checkpoints(folder)

@@ -77,7 +77,11 @@ def rows_of(scenario: Scenario) -> Expected:
 
 
 def check_ledger(rows: Expected, *, on_disk: bool) -> None:
-    """Check that a run's rows fit into the memory; warn if they probably do not."""
+    """Check that a run's rows fit into the memory; warn if they probably do not.
+
+    Raises:
+        InputError: they cannot.
+    """
     limits = memory_limits()
     name = min(limits, key=lambda limit: limits[limit])
     participant_bytes = rows.participants * LEDGER_PARTICIPANT_BYTES
@@ -125,7 +129,11 @@ def disk_needs(scenario: Scenario, divided: Divided, rows: Expected, *, train: b
 
 
 def check_disk(folder: Path, needs: Sequence[DiskNeed]) -> None:
-    """Check that results fit on the disk; warn if they probably do not."""
+    """Check that results fit on the disk; warn if they probably do not.
+
+    Raises:
+        InputError: they cannot.
+    """
     free = free_bytes(folder)
     if free is None:
         return

@@ -39,6 +39,9 @@ def check_folder(out: Path, sweep: Sweep, *, resume: bool, overwrite: bool, grow
     """Check that a sweep can be run in a folder, before it begins.
 
     With `growing` a continued sweep may have other points, such as more seeds; common points must be the same.
+
+    Raises:
+        InputError: the folder holds another sweep or other files, or cannot be written.
     """
     run_folder.check_usable(out, may_hold_files=overwrite or resume)
     _check_files(out, content_of(sweep))
@@ -52,7 +55,11 @@ def check_folder(out: Path, sweep: Sweep, *, resume: bool, overwrite: bool, grow
 
 
 def as_begun(out: Path, sweep: Sweep) -> Sweep:
-    """Return a sweep with the folders that its runs have in an earlier attempt, which may be named otherwise."""
+    """Return a sweep with the folders that its runs have in an earlier attempt, which may be named otherwise.
+
+    Raises:
+        InputError: the file that names the runs is damaged.
+    """
     if not (out / CONTENT).exists():
         return sweep
     folder_of = {digest: Path(folder) for folder, digest in _points_of(out).items()}
@@ -115,7 +122,12 @@ def _check_files(out: Path, content: str) -> None:
 
 
 def clear(out: Path) -> None:
-    """Remove the files of an earlier sweep and of its runs, and nothing else."""
+    """Remove the files of an earlier sweep and of its runs, and nothing else.
+
+    Raises:
+        InputError: the file that names its runs is damaged.
+        RunError: the system does not allow it.
+    """
     if not (out / CONTENT).exists():
         return
     try:

@@ -20,7 +20,12 @@ MOST_TRIED = 3  # runs, of points that lie far apart
 
 
 def forecast_sweep(sweep: Sweep, options: SweepOptions, folder: Path) -> Rows:
-    """Return a forecast of a sweep; first rounds of a few runs are run in memory, and no results are written."""
+    """Return a forecast of a sweep; first rounds of a few runs are run in memory, and no results are written.
+
+    Raises:
+        InputError: it cannot be run.
+        RunError: one of the first rounds fails.
+    """
     if options.workers is not None and options.workers < 1:
         raise InputError(f"--workers {options.workers}: must be >= 1")
     train = sweep.train and options.train

@@ -38,13 +38,21 @@ class SweepIndex:
         self._writing_s = 0.0  # spent on writing so far
 
     def write(self) -> None:
-        """Write the index."""
+        """Write the index.
+
+        Raises:
+            OSError: the system does not allow it, or the disk is full.
+        """
         began_s = monotonic()
         write_atomically(self._path, index_of(self._keys, self._runs))
         self._writing_s += monotonic() - began_s
 
     def note_end(self) -> None:
-        """Write the index after the end of a run, unless that would take too much time."""
+        """Write the index after the end of a run, unless that would take too much time.
+
+        Raises:
+            OSError: see `write`.
+        """
         # The share counts from the beginning, so long runs appear in the index as soon as they end.
         if self._writing_s <= TIME_SHARE * (monotonic() - self._began_s):
             self.write()

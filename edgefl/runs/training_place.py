@@ -16,7 +16,11 @@ def learning_device(device: str, cluster: str | None, *, train: bool) -> str:
 
 
 def joined(cluster: str | None, device: str, undo: ExitStack, *, train: bool) -> Any:
-    """Return the Ray cluster whose machines train; None: this machine trains."""
+    """Return the Ray cluster whose machines train; None: this machine trains.
+
+    Raises:
+        InputError: it cannot be joined, or the options exclude each other.
+    """
     if cluster is None:
         return None
     if not train:

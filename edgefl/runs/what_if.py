@@ -106,6 +106,9 @@ def price_at_end(folder: Path, scenario: Scenario, workers: int | None = None) -
     """Price the values of `report.what_if` after a run, unless its folder has them already.
 
     Values that cannot be priced only cause warnings, as the run has finished.
+
+    Raises:
+        RunError: the table cannot be written.
     """
     over = scenario.report.what_if
     if not over:
@@ -129,7 +132,11 @@ def price_at_end(folder: Path, scenario: Scenario, workers: int | None = None) -
 
 
 def read_finished(folder: Path) -> FinishedRun:
-    """Return the finished run of a folder."""
+    """Return the finished run of a folder.
+
+    Raises:
+        InputError: there is none, or its scenario cannot be loaded here.
+    """
     text_of(folder, "scenario.yaml")  # refuses a folder without results
     manifest = json_of(folder, MANIFEST_FILE)
     status = manifest.get("status")

@@ -42,7 +42,11 @@ class WhatIfPoint(NamedTuple):
 
 
 def parse_over(text: str) -> tuple[str, list[Any]]:
-    """Read "dotted.key=values": a range such as 5e6..100e6, or values in YAML between commas."""
+    """Read "dotted.key=values": a range such as 5e6..100e6, or values in YAML between commas.
+
+    Raises:
+        InputError: the text has another form.
+    """
     key, equals, values = text.partition("=")
     key = key.strip()
     if not equals or not all(key.split(".")) or not values.strip():
@@ -87,7 +91,11 @@ def points_of(scenario: Scenario, over: Over, where: Where, access: Access | Non
 
 
 def check_points(scenario: Scenario, access: Access | None = None) -> None:
-    """Check the key `report.what_if` of a scenario; see `points_of`."""
+    """Check the key `report.what_if` of a scenario; see `points_of`.
+
+    Raises:
+        InputError: one line for every fault.
+    """
     if scenario.report.what_if:
         points_of(scenario, scenario.report.what_if, lambda _: "report.what_if", access)
 

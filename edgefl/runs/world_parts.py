@@ -40,7 +40,11 @@ class Outside(NamedTuple):
 
 
 def outside(scenario: Scenario, divided: Divided, streams: Streams, control: Control = BY_SCENARIO) -> Outside:
-    """Build the parts besides learning, radio and server."""
+    """Build the parts besides learning, radio and server.
+
+    Raises:
+        InputError: the data or the devices do not fit the scenario.
+    """
     data = divided.data
     parts = divided.parts
     check(scenario, data)

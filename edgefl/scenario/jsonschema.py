@@ -41,12 +41,20 @@ def sweep_schema() -> dict[str, Any]:
 
 
 def check_replaceable_schema(path: Path) -> None:
-    """Check that no file, or an earlier schema of edgefl, is where the schema of a copied file is to be written."""
+    """Check that no file, or an earlier schema of edgefl, is where the schema of a copied file is to be written.
+
+    Raises:
+        InputError: another file has this name.
+    """
     check_replaceable(path.parent, {path.name: begins_with(_BEGINNING)})
 
 
 def write_schema(path: Path) -> None:
-    """Write the schema that the first line of a copied file names; `path` ends in one of `shipped.SCHEMA_FILES`."""
+    """Write the schema that the first line of a copied file names; `path` ends in one of `shipped.SCHEMA_FILES`.
+
+    Raises:
+        InputError: another file has this name, or it cannot be written.
+    """
     check_replaceable_schema(path)
     root = sweep_schema() if path.name == shipped.SCHEMA_FILES["sweep"] else schema()
     write_for_user(path, json.dumps(root, separators=(",", ":")).encode())

@@ -63,7 +63,11 @@ def load_with_source(
     *,
     needs_files: bool = False,
 ) -> tuple[Scenario, Source]:
-    """Return the scenario as `load` does, and the source of its keys, for faults found only when data are read."""
+    """Return the scenario as `load` does, and the source of its keys, for faults found only when data are read.
+
+    Raises:
+        InputError: one finished line for every fault, in the order of the file.
+    """
     here = here or Path.cwd()  # before any code that the scenario names, which may change it
     overrides = list_of_overrides(overrides)
     if isinstance(source, Mapping):
@@ -105,7 +109,11 @@ def load_with_source(
 
 
 def changed(scenario: Scenario, overrides: Sequence[str | Override], access: Access | None = None) -> Scenario:
-    """Return a loaded scenario with other values of some keys, checked as `load` checks a file's keys."""
+    """Return a loaded scenario with other values of some keys, checked as `load` checks a file's keys.
+
+    Raises:
+        InputError: one finished line for every fault.
+    """
     for keys, _, where in (item if isinstance(item, Override) else parse_override(item) for item in overrides):
         if keys[-1] == "preset":
             text = "a loaded scenario has the keys of its preset already: set the keys, or the preset before loading"
@@ -114,7 +122,11 @@ def changed(scenario: Scenario, overrides: Sequence[str | Override], access: Acc
 
 
 def without(scenario: Scenario, keys: Sequence[KeyPath]) -> Scenario:
-    """Return a loaded scenario as if some of its keys had not been written."""
+    """Return a loaded scenario as if some of its keys had not been written.
+
+    Raises:
+        InputError: one finished line for every fault.
+    """
     raw = content(scenario)
     for *sections, key in keys:
         node: Any = raw
@@ -159,7 +171,11 @@ class _ModelOnly(Section):
 
 
 def load_model(scenario: Mapping[str, Any], folder: Path) -> Model:
-    """Return the section `model` of a resolved scenario in a folder; files that other sections name may be missing."""
+    """Return the section `model` of a resolved scenario in a folder; files that other sections name may be missing.
+
+    Raises:
+        InputError: the model cannot be made, for example because the file of the user's own model is missing.
+    """
     try:
         context = _context(scenario, [folder], Access())
         only = _ModelOnly.model_validate({"model": scenario.get("model")}, context=context)

@@ -27,12 +27,20 @@ class Keys(NamedTuple):
 
 
 def read_extended(path: Path, here: Path = Path()) -> Keys:
-    """Return the keys of a scenario file, relative to the folder `here`, over those of the files that it extends."""
+    """Return the keys of a scenario file, relative to the folder `here`, over those of the files that it extends.
+
+    Raises:
+        InputError: a file does not exist, cannot be read, or extends itself by way of others.
+    """
     return _Reader(here).read(path, ())
 
 
 def extended(keys: Mapping[str, Any], here: Path = Path()) -> Keys:
-    """Return the keys of a mapping from Python over those of the files it extends, relative to the folder `here`."""
+    """Return the keys of a mapping from Python over those of the files it extends, relative to the folder `here`.
+
+    Raises:
+        InputError: as for `read_extended`.
+    """
     return _Reader(here).over_extended(Keys(dict(keys), Source()), Path(), ())
 
 

@@ -23,7 +23,11 @@ class Override(NamedTuple):
 
 
 def parse_override(text: str) -> Override:
-    """Read "dotted.key=value", the value in YAML."""
+    """Read "dotted.key=value", the value in YAML.
+
+    Raises:
+        InputError: the text has another form.
+    """
     key, equals, value = text.partition("=")
     keys = tuple(key.strip().split("."))
     if not equals or not all(keys):
@@ -39,7 +43,11 @@ def parse_override(text: str) -> Override:
 
 
 def list_of_overrides(overrides: Iterable[Given]) -> list[Given]:
-    """Return overrides from a Python caller as a list."""
+    """Return overrides from a Python caller as a list.
+
+    Raises:
+        InputError: they are a single text or a mapping, or contain something else than texts.
+    """
     wanted = f'overrides: must be a list of "dotted.key=value" texts, such as {EXAMPLE}'
     if isinstance(overrides, str):  # also a sequence, but of letters
         raise InputError(f"{wanted}, got a single text: write [{shown(overrides)}]")
@@ -55,7 +63,11 @@ def list_of_overrides(overrides: Iterable[Given]) -> list[Given]:
 
 
 def with_seed(overrides: Sequence[str], seed: int | None) -> list[str | Override]:
-    """Return overrides, and one more for the seed, if there is one."""
+    """Return overrides, and one more for the seed, if there is one.
+
+    Raises:
+        InputError: the overrides are not a list of texts.
+    """
     given: list[str | Override] = [*list_of_overrides(overrides)]
     if seed is not None:
         given.append(Override(("seed",), parse_override(f"seed={seed}").value, f"--seed {seed}"))  # the last one counts
@@ -63,7 +75,11 @@ def with_seed(overrides: Sequence[str], seed: int | None) -> list[str | Override
 
 
 def replaced(raw: Any, keys: tuple[str, ...], value: Any, where: str) -> Any:
-    """Return a copy of `raw` with the value under the dotted key; `algorithm: x` counts as {kind: x}."""
+    """Return a copy of `raw` with the value under the dotted key; `algorithm: x` counts as {kind: x}.
+
+    Raises:
+        InputError: a part of the dotted key leads to a value without keys.
+    """
     if not keys:
         return value
     node = raw

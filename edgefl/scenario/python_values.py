@@ -25,6 +25,9 @@ def as_in_yaml(value: Any, where: str, path: KeyPath = ()) -> Any:
         value: of a mapping that describes a scenario or a sweep, or that mapping.
         where: begins messages, such as "scenario".
         path: its key there.
+
+    Raises:
+        InputError: it is a set, whose order may differ between runs.
     """
     if type(value) in _PLAIN:  # most values
         return value

@@ -50,6 +50,9 @@ def find(source: str | Path, folder: Path | None = None) -> Path:
     Args:
         source: a path, or a name without folder and ending.
         folder: of relative paths; the working directory if not given.
+
+    Raises:
+        InputError: a name is unknown; or it is shipped, and the folder has another file of this name with .yaml.
     """
     path = (folder or Path()) / source
     name = str(source)
@@ -93,6 +96,9 @@ def copy_to(name: str, folder: Path) -> Path:
     """Copy a shipped scenario or sweep, with its comments, into a folder; return the new file.
 
     Its first line names the JSON Schema beside it.
+
+    Raises:
+        InputError: no shipped file has this name, or the folder has a file of this name.
     """
     known = {**scenarios(), **sweeps()}
     wanted = name.removesuffix(".yaml")

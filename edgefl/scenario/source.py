@@ -80,7 +80,11 @@ class Source:
 
     @contextmanager
     def placing(self) -> Iterator[None]:
-        """Put file and line before the faults that a block finds after loading."""
+        """Put file and line before the faults that a block finds after loading.
+
+        Raises:
+            InputError: the block found faults.
+        """
         try:
             yield
         except InputError as error:
@@ -96,7 +100,11 @@ class Source:
 
 
 def read(path: Path, here: Path = Path()) -> tuple[dict[str, Any], Source]:
-    """Return the mapping in a YAML file, relative to the folder `here`, and the places of its keys."""
+    """Return the mapping in a YAML file, relative to the folder `here`, and the places of its keys.
+
+    Raises:
+        InputError: the file cannot be read, is not YAML, or is not a mapping.
+    """
     try:
         with opened(here / path) as stream:
             content = stream.read(MOST_BYTES + 1)

@@ -142,7 +142,11 @@ class SweepFile(Section):
                     raise fault_at((section, key), "is in two of grid, zip and points: leave one out")
 
     def rows(self) -> list[PointPieces]:
-        """Return the points without their seeds."""
+        """Return the points without their seeds.
+
+        Raises:
+            PydanticCustomError: there are too many.
+        """
         listed: list[PointPieces] = [[Piece(point, ("points", number))] for number, point in enumerate(self.points)]
         length = len(next(iter(self.zip.values()), ()))
         zipped: list[PointPieces] = [
@@ -188,7 +192,11 @@ class Sweep:
 
 
 def is_sweep(source: str | Path) -> bool:
-    """Return whether a file is a sweep file, which has a key `base`, and not a scenario file."""
+    """Return whether a file is a sweep file, which has a key `base`, and not a scenario file.
+
+    Raises:
+        InputError: it cannot be read, is not YAML, or is not a mapping.
+    """
     raw, _ = read(shipped.find(source))
     return "base" in raw
 

@@ -96,7 +96,11 @@ class Calls:
                 self._check(each)
 
     def finished(self) -> Report:
-        """Return the report after the checks that all members have."""
+        """Return the report after the checks that all members have.
+
+        Raises:
+            ConformanceError: there is a fault.
+        """
         self._check(Property("keys", _keys_survive_a_file, "YAML keys make the same member again when they are read"))
         self._check(Property("described", _is_described, "the docstring's first line is what edgefl list prints"))
         return self.report.raise_faults()
@@ -185,7 +189,11 @@ class Calls:
 
 
 def made(member: Any, keys: dict[str, Any], base: type, noun: str) -> Any:
-    """Return a member from its class and keys, or from an instance."""
+    """Return a member from its class and keys, or from an instance.
+
+    Raises:
+        TypeError: the member is of another kind, or keys are given with an instance.
+    """
     if isinstance(member, type) and issubclass(member, base):
         return member.model_validate(keys)  # type: ignore[attr-defined]
     if not isinstance(member, base):

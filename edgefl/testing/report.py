@@ -48,7 +48,11 @@ class Report:
         return self.checks[-1]
 
     def raise_faults(self) -> Report:
-        """Return the report."""
+        """Return the report.
+
+        Raises:
+            ConformanceError: there is a fault.
+        """
         if not self.ok:
             raise ConformanceError(self)
         return self

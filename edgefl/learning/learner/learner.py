@@ -49,6 +49,9 @@ class Learner:
         processes: workers on the CPU; None: one for each core.
         brief: all training is so short that this process does it.
         cluster: a Ray cluster whose machines train, see `core.ray_cluster.connected`.
+
+    Raises:
+        InputError: the model does not fit the data, or the initial parameters do not fit the model.
     """
 
     run: RunInfo  # what all rounds have in common; `begin` says how many there are

@@ -76,7 +76,11 @@ class RoundTraining:
         return plan
 
     def check_finite(self, where: str | None) -> None:
-        """Check that all losses and uploads are finite; raise a `DivergedError` with the round `where` if not."""
+        """Check that all losses and uploads are finite; raise a `DivergedError` with the round `where` if not.
+
+        Raises:
+            DivergedError: a loss or an upload of a device is not finite.
+        """
         good = torch.isfinite(self.outcome["losses"])
         for vector in self.uploads.values():
             # one pass over the data: a single number that is not finite spoils the sum of its vector

@@ -42,7 +42,11 @@ class ModelOutputs(NamedTuple):
 
     @property
     def classes(self) -> Indices:
-        """The predicted classes [n]; raises a ValueError if the samples have none."""
+        """The predicted classes [n]; raises a ValueError if the samples have none.
+
+        Raises:
+            ValueError: the samples have no classes.
+        """
         if self.predicted is None:
             raise ValueError("the samples have no classes")
         return self.predicted

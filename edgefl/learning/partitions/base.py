@@ -110,7 +110,11 @@ class Partition(Member):
 
 
 def check_parts(partition: Partition, parts: Sequence[Indices], count: int, samples: int) -> None:
-    """Check that a partition from outside has returned a list of samples for each device."""
+    """Check that a partition from outside has returned a list of samples for each device.
+
+    Raises:
+        WrongReturn: a device does not get a list of samples.
+    """
     if is_trusted(partition):
         return
     hook = dividing_hook(partition)
@@ -190,6 +194,9 @@ def keep(parts: Sequence[Indices], shares: Floats, rng: Callable[[int], np.rando
     """Return the samples of devices after each has kept a random share in (0, 1] of its own, rounded, at least one.
 
     A device keeps with a greater share all that it keeps with a smaller one. Samples stay in their order.
+
+    Raises:
+        InputError: there are shares below 1, but no device holds enough samples to lose one.
     """
     sizes = part_sizes(parts)
     left = np.maximum(np.floor(shares * sizes + 0.5).astype(np.int64), 1)
@@ -294,7 +301,11 @@ def whole(value: float) -> int:
 
 
 def first_success(draw: Callable[[], Drawn | None], complaint: str, most: int = MAX_DRAWS) -> Drawn:
-    """Return the first draw that is not None, of at most `most`; raise an InputError with the complaint if all were."""
+    """Return the first draw that is not None, of at most `most`; raise an InputError with the complaint if all were.
+
+    Raises:
+        InputError: all draws were None; the message is the complaint.
+    """
     for _ in range(most):
         drawn = draw()
         if drawn is not None:

@@ -31,7 +31,11 @@ def cut(sizes: Indices, owners: Bools, alpha: float, room: float, rng: np.random
 def cut_until(
     least: int, sizes: Indices, owners: Bools, alpha: float, room: float, rng: np.random.Generator
 ) -> Indices:
-    """Return the same as `cut`, drawn again until every device has at least `least` samples."""
+    """Return the same as `cut`, drawn again until every device has at least `least` samples.
+
+    Raises:
+        InputError: there are too few samples, or no such draw was found.
+    """
     samples = int(sizes.sum())
     count = owners.shape[1]
     quotas(samples, count)  # refuses more devices than samples

@@ -31,6 +31,9 @@ def allocation(each: int, classes: int, count: int, rng: np.random.Generator) ->
     """Return which device may hold which class [class, device]: `each` classes a device, uniformly at random.
 
     The draw is repeated until every class has at least one device, and a fifth of the devices that it has on average.
+
+    Raises:
+        InputError: there are fewer classes than that, or the devices cannot hold all classes.
     """
     if each > classes:
         raise InputError(f"data.partition.classes: {each} classes a device, but there are only {classes}")

@@ -58,7 +58,11 @@ EXPORT_FORMATS = {
 
 
 def format_of(asked: str | None, out: Path | None) -> str:
-    """Return the format of an export: the one that was asked for, or else that of the suffix of its file."""
+    """Return the format of an export: the one that was asked for, or else that of the suffix of its file.
+
+    Raises:
+        InputError: neither says a format, or the suffix is that of another one.
+    """
     suffix = ""
     if out is not None:
         suffix = out.suffix.lower()
@@ -91,6 +95,10 @@ def export(
 
     The folder of a sweep stands for its finished runs. The `part` is an option and its value, such as ("table",
     "rounds"); None leaves the choice to the format. The `licence` is an SPDX identifier or an address.
+
+    Raises:
+        InputError: a folder holds no results or damaged ones, the format does not have the part, or the file cannot
+            be written.
     """
     chosen = EXPORT_FORMATS[form]
     _check_part(chosen, form, part)

@@ -54,7 +54,11 @@ class EffectTable(NamedTuple):
 
 
 def effect_table(study: Study, choice: StudyChoice) -> EffectTable:
-    """Return the effects that a user chooses: for each measure, at each setting of the facets."""
+    """Return the effects that a user chooses: for each measure, at each setting of the facets.
+
+    Raises:
+        InputError: the study has no such key, value, target or measure, or varies no key.
+    """
     chosen = selected(study, choice.where)
     columns = estimate_columns(chosen)
     goal = chosen_goal(chosen, columns, choice.target)

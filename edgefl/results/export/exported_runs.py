@@ -42,7 +42,11 @@ class KeyColumn(NamedTuple):
 
 
 def exported_runs(folders: Sequence[Path]) -> list[ExportedRun]:
-    """Return the runs of result folders; the folder of a sweep stands for its finished runs."""
+    """Return the runs of result folders; the folder of a sweep stands for its finished runs.
+
+    Raises:
+        InputError: the files of a sweep cannot be read, or none of its runs has finished.
+    """
     runs = []
     for folder in folders:
         if is_sweep(folder):
@@ -58,7 +62,11 @@ def exported_folders(folders: Sequence[Path]) -> list[Path]:
 
 
 def sweep_alone(folders: Sequence[Path]) -> Study | None:
-    """Return the sweep if the only folder is a sweep's, else None."""
+    """Return the sweep if the only folder is a sweep's, else None.
+
+    Raises:
+        InputError: its files cannot be read, or none of its runs has finished.
+    """
     if len(folders) != 1 or not is_sweep(folders[0]):
         return None
     study = load(folders[0])
@@ -68,7 +76,11 @@ def sweep_alone(folders: Sequence[Path]) -> Study | None:
 
 
 def groups_of(folders: Sequence[Path], where: Sequence[str] = ()) -> list[SeedGroup]:
-    """Return the groups of the runs in result folders; the groups of a single sweep are its points."""
+    """Return the groups of the runs in result folders; the groups of a single sweep are its points.
+
+    Raises:
+        InputError: a folder cannot be read, or no run of a sweep has finished.
+    """
     study = sweep_alone(folders)
     if study is None:
         return grouped(load_all(exported_folders(folders), details=False))
@@ -76,7 +88,11 @@ def groups_of(folders: Sequence[Path], where: Sequence[str] = ()) -> list[SeedGr
 
 
 def groups_of_points(study: Study) -> dict[int, SeedGroup]:
-    """Return the finished runs of each point of a sweep, by its number; points without any are left out."""
+    """Return the finished runs of each point of a sweep, by its number; points without any are left out.
+
+    Raises:
+        InputError: a run cannot be read.
+    """
     groups = {}
     for number, rows in enumerate(study.finished_rows):
         if rows:
@@ -86,7 +102,11 @@ def groups_of_points(study: Study) -> dict[int, SeedGroup]:
 
 
 def check_options(choice: StudyChoice, allowed: Container[str], remedy: str) -> None:
-    """Refuse choices of a user that have no effect on an export."""
+    """Refuse choices of a user that have no effect on an export.
+
+    Raises:
+        InputError: a choice that is not allowed was made.
+    """
     for option, value in vars(choice).items():
         if value and option not in allowed:
             text = value

@@ -125,6 +125,9 @@ def draw(groups: Sequence[SeedGroup], part: str | None) -> Figure:
     """Return a figure with a line or a bar for each group of runs: one panel at a column's width, or all at a page's.
 
     The `part` is rounds, time, energy or phases; None stands for all with data.
+
+    Raises:
+        InputError: curves were requested, but no run was tested.
     """
     drawn = [DrawnGroup(group, look_of(number)) for number, group in enumerate(groups)]
     views = accuracy_views()
@@ -186,7 +189,11 @@ def _panel_names(part: str | None, views: Sequence[str], *, tested: bool) -> lis
 
 
 def add_curve(axes: Axes, run: Run, measure: TestMeasure, view: View, label: str | None) -> Figure:
-    """Add the tests of a run to axes, in the next colour and the unit of earlier curves; return their figure."""
+    """Add the tests of a run to axes, in the next colour and the unit of earlier curves; return their figure.
+
+    Raises:
+        InputError: the axes hold something else.
+    """
     unit = fitting(top([run.rounds[view.column]]), view.units)
     # The first curve has chosen the unit.
     units = {with_unit(view.title, known): known for known in view.units}

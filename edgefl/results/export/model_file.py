@@ -15,7 +15,11 @@ from edgefl.results.saved_model import read_model, read_module
 
 
 def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
-    """Write the model of one result folder."""
+    """Write the model of one result folder.
+
+    Raises:
+        InputError: several folders or a sweep are named, the run has no model, or torch cannot translate it.
+    """
     if len(folders) > 1:
         raise InputError(f"export: --format {form} writes one model: name one result folder")
     folder = folders[0]

@@ -94,7 +94,11 @@ def write(
 
 
 def sweep_table(study: Study, choice: StudyChoice, part: str | None) -> tuple[list[TextColumn], str]:
-    """Return the columns of a sweep's table, and the note below it: a row for each point, or a pivot of them."""
+    """Return the columns of a sweep's table, and the note below it: a row for each point, or a pivot of them.
+
+    Raises:
+        InputError: the sweep has no such key, value, target or measure.
+    """
     chosen = selected(study, choice.where)
     groups_by_point = groups_of_points(chosen)
     points = list(groups_by_point)
@@ -122,7 +126,11 @@ def condition_of(study: Study, point: int) -> tuple[int, ...]:
 def chosen_paper_measures(
     study: Study, choice: StudyChoice, groups: Sequence[SeedGroup], part: str | None
 ) -> list[PaperMeasure]:
-    """Return the measures of a sweep's table that a user chooses, else those of the part; of a pivot, the time."""
+    """Return the measures of a sweep's table that a user chooses, else those of the part; of a pivot, the time.
+
+    Raises:
+        InputError: the sweep has no such target or measure.
+    """
     is_pivot = bool(choice.rows or choice.columns)
     if not is_pivot and not choice.measure and choice.target is None:
         return measures_of(groups, part)

@@ -16,6 +16,9 @@ def pivot(
 
     Keys that are in neither are rows, too, so that each cell is one point; `numbers` has the cells [points] of each
     measure, for the points `points`.
+
+    Raises:
+        InputError: the sweep has no such key, or one is in both.
     """
     layout = layout_of(study, StudyChoice(over=None, rows=choice.rows, columns=choice.columns))
     row_keys = list(layout.rows)

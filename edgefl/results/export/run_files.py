@@ -57,7 +57,11 @@ class FinishedRun(NamedTuple):
 
 
 def finished_run(folder: Path, form: str) -> FinishedRun:
-    """Return the run of a result folder."""
+    """Return the run of a result folder.
+
+    Raises:
+        InputError: the folder is a sweep's, its run has not finished, or a file is not as the run wrote it.
+    """
     if is_sweep(folder):
         raise InputError(f"{folder}: is a sweep's folder: --format {form} describes one run, name its folder")
     documents = read_documents(folder)
@@ -79,7 +83,11 @@ def finished_run(folder: Path, form: str) -> FinishedRun:
 
 
 def licence_url(licence: str) -> str:
-    """Return the address of a licence, given by its SPDX identifier or its address."""
+    """Return the address of a licence, given by its SPDX identifier or its address.
+
+    Raises:
+        InputError: it is neither.
+    """
     if re.fullmatch(r"https?://\S+", licence):
         return licence
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+-]*", licence):

@@ -92,7 +92,11 @@ class SweepPanels(NamedTuple):
 
 
 def panels_of(whole: Study, choice: StudyChoice) -> SweepPanels:
-    """Return the panels of a sweep's figure."""
+    """Return the panels of a sweep's figure.
+
+    Raises:
+        InputError: the sweep has no such key, value, target or measure, or varies no key.
+    """
     study = selected(whole, choice.where)
     layout = layout_of(study, choice)
     if layout.over is None:

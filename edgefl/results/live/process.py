@@ -71,6 +71,9 @@ class LivePage:
 
     The serving process starts immediately, and shows the run as soon as its folder is open. It ends with this
     process, however that ends.
+
+    Raises:
+        InputError: the port cannot be used.
     """
 
     def __init__(self, folder: Path, port: int, title: str) -> None:

@@ -18,6 +18,10 @@ def write(sources: Sequence[Path | Run], out: Path) -> Path:
     """Write the page for result folders, or runs in memory, to ``out``, whole or not at all, and return its path.
 
     For the folder of a sweep ``statistics.csv`` is written beside it.
+
+    Raises:
+        InputError: a folder is not a result folder or one of its files cannot be read, one line for each folder;
+            or the page cannot be written.
     """
     if not sources:
         raise InputError("report: name at least one result folder")
@@ -41,6 +45,9 @@ def write_pages_of_runs(folder: Path) -> list[Path]:
     """Write the page of each finished run of a sweep into its result folder, and return their paths.
 
     They link to the page of the sweep, which must be there already.
+
+    Raises:
+        InputError: the folder is not a sweep's, a run lies outside it or cannot be read, or a page cannot be written.
     """
     runs = sweep.run_folders(folder)
     for run in runs:

@@ -18,7 +18,11 @@ REQUEST_LIMITS = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1", "MLFLOW_HTTP_REQUEST_T
 
 
 class MlflowRun(Tracker):
-    """Metrics by round, and the scenario as parameters, in an experiment with the scenario's name."""
+    """Metrics by round, and the scenario as parameters, in an experiment with the scenario's name.
+
+    Raises:
+        InputError: MLflow is not installed, or has no store at `uri`.
+    """
 
     option = "--mlflow"
 

@@ -19,7 +19,12 @@ FLUSH_S = 10  # wall-clock, after which a reader sees rounds
 
 
 class TensorBoardEvents(Tracker):
-    """Scalars by round, and the scenario as hyperparameters, in a folder."""
+    """Scalars by round, and the scenario as hyperparameters, in a folder.
+
+    Raises:
+        InputError: TensorBoard is not installed, or the folder has event files, and `overwrite` is off or another
+            program has written some of them.
+    """
 
     option = "--tensorboard"
 

@@ -15,6 +15,9 @@ class WandbRun(Tracker):
     """Metrics by round, and the scenario as configuration, in a project, in the group with the scenario's name.
 
     Where it goes is up to W&B's own settings: with WANDB_MODE=offline it stays in the folder `wandb`.
+
+    Raises:
+        InputError: W&B is not installed.
     """
 
     option = "--wandb"

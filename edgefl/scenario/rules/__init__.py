@@ -19,14 +19,23 @@ from edgefl.scenario.sections import Sections
 
 
 def check(scenario: Sections) -> None:
-    """Check all rules, in the order of `RULES`."""
+    """Check all rules, in the order of `RULES`.
+
+    Raises:
+        ValidationError: about the first rule that is broken.
+        InputError: a plug-in has failed.
+    """
     refusal = first_refusal(scenario)
     if refusal is not None:
         raise fault_at(refusal.path, refusal.text)
 
 
 def first_refusal(scenario: Sections) -> Refusal | None:
-    """Return the refusal of the first rule that a scenario breaks; None if it breaks none."""
+    """Return the refusal of the first rule that a scenario breaks; None if it breaks none.
+
+    Raises:
+        InputError: a plug-in has failed.
+    """
     with attributing(plugins_in(scenario), InputError):
         for rule in RULES:
             # Rules about a member that `validate` has not imported are skipped, and the others are checked.

@@ -25,6 +25,9 @@ def onnx_bytes(module: nn.Module, trained: TrainedModel, about: Mapping[str, str
     """Return a module in evaluation mode as ONNX: from `samples` [batch, *sample_shape] to `outputs`, for any batch.
 
     The file's metadata have the texts `about` and the normalisation of the samples.
+
+    Raises:
+        InputError: torch's exporter cannot translate the module.
     """
     example = torch.zeros(TWO_SAMPLES, *trained.sample_shape, dtype=getattr(torch, trained.sample_dtype))
     try:

@@ -21,7 +21,11 @@ def build_module(model: Model, data: Data, streams: Streams, device: int | None 
 
 
 def initial_parameters(model: Model, data: Data, module: nn.Module) -> Tensor:
-    """Return the flat initial model [d] as `model.init` says, and make it that of frozen parameters, too."""
+    """Return the flat initial model [d] as `model.init` says, and make it that of frozen parameters, too.
+
+    Raises:
+        InputError: the file holds another length.
+    """
     if isinstance(model, Parted) and model.bare.init.kind != "default":
         model.fill(module, data.shape, data.outputs)
     elif model.init.kind != "default":

@@ -24,7 +24,12 @@ log = logging.getLogger("edgefl")
 
 
 def choose_plan(task: LearningTask, network: Network, workers: Workers, inputs: ClientInputs) -> Plan:
-    """Return the plan by which clients are trained; a worker tries plans on the first inputs of one client."""
+    """Return the plan by which clients are trained; a worker tries plans on the first inputs of one client.
+
+    Raises:
+        InputError: the scenario trains clients together, and the model cannot be batched.
+        RunError: the memory is too small.
+    """
     if task.training.engine == "serial":
         return SERIAL
     try:

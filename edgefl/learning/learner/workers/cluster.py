@@ -108,6 +108,9 @@ class ClusterWorkers:
     """Runs calls on the machines of a cluster, in the background; see `Workers`.
 
     Each machine stores the samples once, and each processor has a worker. Machines that join later are used, too.
+
+    Raises:
+        InputError: the cluster has no processor to train on, or its machines would give other bytes.
     """
 
     def __init__(self, task: LearningTask, ray: Any) -> None:

@@ -32,7 +32,11 @@ class TrainersOnDevices:
 
 
 def build_trainers(task: LearningTask, devices: list[str]) -> TrainersOnDevices:
-    """Build the model, and a trainer with a copy of all samples on each torch device."""
+    """Build the model, and a trainer with a copy of all samples on each torch device.
+
+    Raises:
+        InputError: the model does not fit the data, or the initial parameters do not fit the model.
+    """
     module = build_module(task.model, task.data, task.streams).to(task.dtype)
     initial = initial_parameters(task.model, task.data, module).to(devices[0], task.dtype)
     own_code = has_own_network(task.model)

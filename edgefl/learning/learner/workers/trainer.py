@@ -145,7 +145,11 @@ class Trainer:
         return trained
 
     def rehearse(self, plan: Plan, inputs: ClientInputs) -> None:
-        """Take one step by a plan; raise a `CannotBatchError` if torch.func.vmap refuses the module."""
+        """Take one step by a plan; raise a `CannotBatchError` if torch.func.vmap refuses the module.
+
+        Raises:
+            CannotBatchError: torch.func.vmap refuses the module.
+        """
         cohort = self._typical_cohort(plan, inputs)
         with _refusals(plan):
             self.engine(plan).train(shortened(cohort, 1))

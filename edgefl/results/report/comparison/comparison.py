@@ -89,7 +89,11 @@ def compared_run(run: Run, name: str) -> ComparedRun:
 
 
 def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparison:
-    """Compare the runs with the first of them."""
+    """Compare the runs with the first of them.
+
+    Raises:
+        InputError: no run is given, an option is out of range, or a relative target has no reference accuracy.
+    """
     if not runs:  # the Python interface takes any list
         raise InputError("compare: name a reference and the runs to compare with it")
     _check(options)

@@ -172,7 +172,11 @@ def reached(target: Mapping[str, Any]) -> bool:
 
 
 def load_all(folders: Sequence[Path], *, details: bool = True, so_far: bool = False) -> list[Run]:
-    """Read result folders; of runs without results, with ``so_far``, the rows that are final."""
+    """Read result folders; of runs without results, with ``so_far``, the rows that are final.
+
+    Raises:
+        InputError: one line for every folder that cannot be read.
+    """
     faults: list[str] = []
     runs = []
     for folder in folders:
@@ -189,7 +193,11 @@ def load_all(folders: Sequence[Path], *, details: bool = True, so_far: bool = Fa
 
 
 def load(folder: Path, *, details: bool = True) -> Run:
-    """Read one result folder; without ``details`` neither devices nor labels nor tracks."""
+    """Read one result folder; without ``details`` neither devices nor labels nor tracks.
+
+    Raises:
+        InputError: something is missing or unreadable, in one line.
+    """
     if is_unfinished(folder) and not (folder / "rounds.csv").is_file():
         text = "its run has not ended: `edgefl report` shows its rounds so far, `edgefl run --resume` continues it"
         raise InputError(f"{folder}: {text}")
@@ -219,7 +227,11 @@ def load(folder: Path, *, details: bool = True) -> Run:
 
 
 def with_devices(run: Run) -> Run:
-    """Return a run that was read without ``details``, with the devices of its folder if they were recorded."""
+    """Return a run that was read without ``details``, with the devices of its folder if they were recorded.
+
+    Raises:
+        InputError: the table is damaged.
+    """
     if not (run.folder / "devices.csv").is_file():
         return run
     return replace(run, devices=_finished_devices(arrays_of(run.folder, "devices.csv"), run.rounds))
@@ -242,7 +254,11 @@ def _run(
 
 
 def load_so_far(folder: Path) -> Run:
-    """Read the folder of a run that has written no results, because it is under way or was killed."""
+    """Read the folder of a run that has written no results, because it is under way or was killed.
+
+    Raises:
+        InputError: something is missing or unreadable, in one line.
+    """
     for _ in range(READ_AGAIN):
         try:
             return _load_rows_so_far(folder)
@@ -304,7 +320,11 @@ def _no_events(_kinds: Collection[str]) -> None:
 
 
 def load_rounds(folder: Path) -> ColumnArrays:
-    """Return the columns of ``rounds.csv``, and ``number``, which grows over the whole run."""
+    """Return the columns of ``rounds.csv``, and ``number``, which grows over the whole run.
+
+    Raises:
+        InputError: it is missing or damaged, in one line.
+    """
     rounds = arrays_of(folder, "rounds.csv")
     return rounds | {"number": numbers(rounds["round"])}
 

@@ -40,6 +40,9 @@ def plotly() -> str:
     """Return Plotly's script from the installed package, as gzip in base64: 2 MB instead of 4.8 MB.
 
     It is packed once in a process: a page of a run under way is made again and again.
+
+    Raises:
+        ModuleNotFoundError: Plotly is not installed.
     """
     # Only found, not imported: Plotly's Python part is slow to import and not needed.
     package = importlib.util.find_spec("plotly")

@@ -17,13 +17,22 @@ __all__ = ["PAGE", "is_sweep", "run_folders", "sweep_link", "write"]
 
 
 def run_folders(folder: Path) -> list[Path]:
-    """Return the result folders of the runs of a sweep that have finished."""
+    """Return the result folders of the runs of a sweep that have finished.
+
+    Raises:
+        InputError: the folder is not a sweep's, one of its files cannot be read, or a run lies outside it.
+    """
     study = load(folder)
     return [study.run_folder(row) for rows in study.finished_rows for row in rows]
 
 
 def write(folder: Path, out: Path) -> Path:
-    """Write the page to ``out`` and ``statistics.csv`` beside it; return the page's path."""
+    """Write the page to ``out`` and ``statistics.csv`` beside it; return the page's path.
+
+    Raises:
+        InputError: the folder is not a sweep's, one of its files cannot be read, or nothing can be written there;
+            or a file of the user's is beside it under the name of the table.
+    """
     own_files.check_replaceable(out.parent, {"statistics.csv": STATISTICS})
     study = load(folder)
     columns = estimate_columns(study)

@@ -27,7 +27,11 @@ class SweepCurves(NamedTuple):
 
 
 def learning_curves(study: Study) -> SweepCurves | None:
-    """Return the curves of an even pick of points; None where nothing was learned."""
+    """Return the curves of an even pick of points; None where nothing was learned.
+
+    Raises:
+        InputError: a run's ``rounds.csv`` is missing or damaged, or lies outside the sweep's folder.
+    """
     chosen = _chosen_points(study)
     most_seeds = max(1, MOST_RUNS // max(1, len(chosen)))
     runs_by_point = {}

@@ -51,7 +51,11 @@ def first_goal(columns: Mapping[str, EstimateColumn], every_goal: Sequence[Goal]
 
 
 def chosen_goal(study: Study, columns: Mapping[str, EstimateColumn], target: str | None) -> Goal:
-    """Return the goal that a user names, by default the first one of the page."""
+    """Return the goal that a user names, by default the first one of the page.
+
+    Raises:
+        InputError: the sweep has no such target.
+    """
     every = goals(study)
     if target is None:
         return every[first_goal(columns, every)]
@@ -72,6 +76,9 @@ def chosen_measures(
     """Return the measures that a user names: time, energy, rounds, accuracy, received, wasted, or columns of the index.
 
     Without names those of the default that the sweep has.
+
+    Raises:
+        InputError: the sweep has no such measure.
     """
     rounds = "rounds"
     if goal.target:

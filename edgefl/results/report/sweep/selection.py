@@ -47,7 +47,11 @@ class Layout(NamedTuple):
 
 
 def key_number(study: Study, name: str, option: str) -> int:
-    """Return the number of a key that an option names."""
+    """Return the number of a key that an option names.
+
+    Raises:
+        InputError: the sweep has no such key, or several.
+    """
     paths = [key.path for key in study.keys]
     if name in paths:
         return paths.index(name)
@@ -58,7 +62,11 @@ def key_number(study: Study, name: str, option: str) -> int:
 
 
 def value_numbers(key: SweptKey, text: str, option: str) -> list[int]:
-    """Return the numbers of the values that a text names, separated by commas."""
+    """Return the numbers of the values that a text names, separated by commas.
+
+    Raises:
+        InputError: the key has no such value.
+    """
     parts = text.split(",")
     found = []
     start = 0
@@ -106,7 +114,11 @@ def _plain(text: str) -> str:
 
 
 def selected(study: Study, where: Sequence[str]) -> Study:
-    """Return the points of a study whose keys have the values of ``KEY=V,V``; keys with one value left are dropped."""
+    """Return the points of a study whose keys have the values of ``KEY=V,V``; keys with one value left are dropped.
+
+    Raises:
+        InputError: the sweep has no such key or value, or no such point.
+    """
     if not where:
         return study
     wanted: dict[int, set[int]] = {}
@@ -157,6 +169,9 @@ def layout_of(study: Study, choice: StudyChoice) -> Layout:
     """Return where each key goes: the first range of numbers along the axis, methods as lines, other keys as panels.
 
     With chosen panels, the keys that are left become lines: nothing is left out.
+
+    Raises:
+        InputError: the sweep has no such key, or a key would be in two places.
     """
     over = _over(study, choice)
     places: dict[str, list[int]] = {}
@@ -179,7 +194,11 @@ def layout_of(study: Study, choice: StudyChoice) -> Layout:
 
 
 def facet_keys(study: Study, choice: StudyChoice) -> list[int]:
-    """Return the numbers of the keys that a user chooses as facets."""
+    """Return the numbers of the keys that a user chooses as facets.
+
+    Raises:
+        InputError: the sweep has no such key.
+    """
     return [key_number(study, name, f"--facet {name}") for name in split(choice.facet)]
 
 
@@ -228,6 +247,9 @@ def baseline_levels(study: Study, baseline: Sequence[str]) -> list[int]:
     """Return for each key the number of its baseline value; by default its first one.
 
     A baseline is a value of the method's key, ``KEY=V``, the only value of that text among all keys, a point or a run.
+
+    Raises:
+        InputError: there is no such value, point or run.
     """
     levels = [0] * len(study.keys)
     for text in baseline:

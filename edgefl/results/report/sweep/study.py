@@ -130,7 +130,11 @@ class Study:
         return describe.at(scenario, "server.deadline_s") is not None
 
     def run_folder(self, row: int) -> Path:
-        """Return the result folder of a run, given by its row; refuse one outside the folder of the sweep."""
+        """Return the result folder of a run, given by its row; refuse one outside the folder of the sweep.
+
+        Raises:
+            InputError: it lies outside the sweep's folder.
+        """
         name = self.texts["folder"][row]
         folder = self.folder / name
         # A sweep's folder may come from elsewhere: its index must not lead to other files.
@@ -151,7 +155,11 @@ def is_sweep(folder: Path) -> bool:
 
 
 def load(folder: Path) -> Study:
-    """Read a sweep's folder."""
+    """Read a sweep's folder.
+
+    Raises:
+        InputError: a file is missing or unreadable, in one line.
+    """
     name, paths = _read_content(folder)
     key_columns = [index_column(path) for path in paths]
     header, lines = _read_index(folder, key_columns)
@@ -174,13 +182,21 @@ def load(folder: Path) -> Study:
 
 
 def name_and_folders(folder: Path) -> tuple[str, set[str]]:
-    """Return the name of a sweep, and the folders of its runs, relative to its own."""
+    """Return the name of a sweep, and the folders of its runs, relative to its own.
+
+    Raises:
+        InputError: the file of the sweep is missing or damaged.
+    """
     name, _ = _read_content(folder)
     return describe.cut(name), set(swept_values(folder))
 
 
 def swept_values(folder: Path) -> dict[str, Mapping[str, Any]]:
-    """Return the values of the swept keys of each run of a sweep, by the run's folder as the index names it."""
+    """Return the values of the swept keys of each run of a sweep, by the run's folder as the index names it.
+
+    Raises:
+        InputError: the file of the sweep is missing or damaged.
+    """
     content = yaml_of(folder, CONTENT_FILE, text_of(folder, CONTENT_FILE))
     try:
         return {str(point["folder"]): dict(point["values"]) for point in content["points"]}

@@ -18,6 +18,9 @@ def why(study: Study, baselines: Sequence[int]) -> dict[int, list[str]]:
 
     Methods are the values of the method's key, or else of the first key. The sentences are about means over the
     settings of the other keys, and the seeds, at which both have finished, with ``devices.csv`` in their folders.
+
+    Raises:
+        InputError: a result folder cannot be read, or lies outside the sweep's folder.
     """
     found: dict[int, list[str]] = {baseline: [] for baseline in baselines}
     if not study.keys or sum(map(len, study.finished_rows)) > MOST_RUNS:
