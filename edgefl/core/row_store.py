@@ -21,7 +21,9 @@ from edgefl.core.files import HALF_WRITTEN, TOKEN_BYTES
 BLOCK_ROWS = 8192  # in a block
 BLOCK_ENTRIES = 1024  # in a block, as each small array has an overhead
 MOST_HELD_BYTES = 2**25  # of blocks in memory, where rows can move to a file
-CODEC = "lz4_raw"
+LAST_ASCII = 127
+CHARACTER_BYTES = 4  # of NumPy's texts
+SMALLER_INTEGERS = (np.int8, np.int16, np.int32)
 
 Column = npt.NDArray[Any]
 Entry = Mapping[str, Column]  # rows that are added together, as columns [n]
@@ -37,11 +39,11 @@ class Block:
 
 
 class _StoredColumn(NamedTuple):
-    """A compressed column of a block."""
+    """A column of a block in as few bytes as its values need."""
 
     values_type: np.dtype[Any]
-    values_bytes: int
-    packed: bytes | None  # None: in the file
+    packed_type: np.dtype[Any]
+    packed: Column | None  # None: in the file
     place: int = 0  # in the file
     size: int = 0  # in the file, in bytes
 
@@ -139,13 +141,11 @@ class RowStore:
         return self._entries - len(self._recent)
 
     def _make_block(self) -> None:
-        import pyarrow as pa  # late: small runs have no blocks
-
         columns = {}
         for name, values in _joined(self._recent, None).items():
-            packed = pa.compress(values.tobytes(), CODEC, asbytes=True)
-            columns[name] = _StoredColumn(values.dtype, values.nbytes, packed)
-            self._held_bytes += len(packed)
+            packed = _packed(values)
+            columns[name] = _StoredColumn(values.dtype, packed.dtype, packed)
+            self._held_bytes += packed.nbytes
         block = _StoredBlock(self._first_recent, _lengths(self._recent), columns)
         self._blocks.append(block)
         self._held.append(block)
@@ -156,7 +156,8 @@ class RowStore:
         """Write a column to the end of the file, and return it without its values."""
         if column.packed is None:
             return column
-        rest = memoryview(column.packed)
+        content = column.packed.tobytes()
+        rest = memoryview(content)
         place = self._file_end
         while rest:
             # Not at the position of the open file, which forked processes share.
@@ -165,7 +166,7 @@ class RowStore:
             rest = rest[written:]
         begin = self._file_end
         self._file_end = place
-        return column._replace(packed=None, place=begin, size=len(column.packed))
+        return column._replace(packed=None, place=begin, size=len(content))
 
     def _read(self, block: _StoredBlock, names: Sequence[str] | None) -> Entry:
         """Return columns of all rows of a block; None: all columns."""
@@ -174,15 +175,13 @@ class RowStore:
         return {name: self._values(block.columns[name]) for name in names}
 
     def _values(self, column: _StoredColumn) -> Column:
-        import pyarrow as pa
-
         packed = column.packed
         if packed is None:
             assert self._file is not None  # noqa: S101 - the column was written to it
             with self._in_one_line("read"):
-                packed = os.pread(self._file.fileno(), column.size, column.place)
-        content = pa.decompress(packed, column.values_bytes, CODEC)
-        return np.frombuffer(content, column.values_type)
+                content = os.pread(self._file.fileno(), column.size, column.place)
+            packed = np.frombuffer(content, dtype=column.packed_type)
+        return _unpacked(packed, column.values_type)
 
     @contextmanager
     def _in_one_line(self, verb: str) -> Iterator[None]:
@@ -215,3 +214,26 @@ def _joined(entries: Sequence[Entry], names: Sequence[str] | None) -> Entry:
     if names is None:
         names = tuple(entries[0])
     return {name: np.concatenate([entry[name] for entry in entries]) for name in names}
+
+
+def _packed(values: Column) -> Column:
+    """Return values in as few bytes as they need: ASCII as bytes, whole numbers by the smallest type that has them."""
+    if values.dtype.kind == "U":
+        characters = values.view(np.uint32)
+        if characters.max(initial=0) > LAST_ASCII:
+            return values
+        # `astype` would convert text by text, which takes 200 times as long.
+        return characters.astype(np.uint8).view(f"S{values.dtype.itemsize // CHARACTER_BYTES}")
+    if values.dtype.kind == "i" and values.size:
+        least, most = values.min(), values.max()
+        for kind in SMALLER_INTEGERS:
+            limits = np.iinfo(kind)
+            if limits.min <= least and most <= limits.max:
+                return values.astype(kind)
+    return values
+
+
+def _unpacked(packed: Column, values_type: np.dtype[Any]) -> Column:
+    if packed.dtype.kind == "S":
+        return packed.view(np.uint8).astype(np.uint32).view(values_type)
+    return packed.astype(values_type, copy=False)
