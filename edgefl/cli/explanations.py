@@ -171,12 +171,12 @@ def _key(key: Key, *alike: Key) -> Explanation:
     where = f"section {name.rpartition('.')[0]}" if "." in name else "at the top of the file"
     guide = guides.guide_of_key(name)
     if catalogue is not None:
-        guide = guides.guide_of_kind(catalogue.kind)
+        guide = guides.guide_of_key(PLACES[catalogue.kind])
     if key.member:
         name = key.dotted if alike else _short(key)
         members = ", ".join(same.member for same in (key, *alike))
         where = f"{CATALOGUES[key.kind].noun} {members} ({PLACES[key.kind]})"
-        guide = guides.guide_of_kind(key.kind)
+        guide = guides.guide_of_key(PLACES[key.kind])
         shown = _example(key.kind, key.member, key.leaf)
     else:
         shown = example_of_key(name)
@@ -248,7 +248,7 @@ def _members(name: str, kind: str) -> list[Explanation]:
             where=PLACES[kind],
             parts=tuple(note.name for note in key_notes(cls)),
             example=_example(kind, name),
-            guide=guides.guide_of_kind(kind),
+            guide=guides.guide_of_key(PLACES[kind]),
             text=page(kind, name),
         )
     ]
@@ -268,7 +268,7 @@ def _catalogue(kind: str) -> Explanation:
         meaning=meaning_of_kind(kind),
         where=PLACES[kind],
         parts=tuple(CATALOGUES[kind].members),
-        guide=guides.guide_of_kind(kind),
+        guide=guides.guide_of_key(PLACES[kind]),
     )
 
 

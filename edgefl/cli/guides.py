@@ -18,17 +18,27 @@ OF_KEYS = {
     "mobility": "mobility.md",
     "churn": "churn.md",
     "stop.patience": "evaluation.md",
+    "training.loss": "models.md",
     "training.parts": "models.md",
     "data.validation_share": "evaluation.md",
     "data.partition": "partitions.md",
     "data.redivide": "partitions.md",
     "data.drift": "drift.md",
     "devices.battery": "devices.md",
+    "devices.power_control": "channel/power-control.md",
+    "cells.antenna": "channel/antennas.md",
     "server.participants": "selection.md",
     "server.selection": "selection.md",
     "server.csi": "csi.md",
     "server.optimiser": "optimisers.md",
     "radio.tdd": "channel/tdd.md",
+    "radio.trace": "channel/traces.md",
+    "radio.fading": "channel/fading.md",
+    "radio.rate": "channel/rates.md",
+    "radio.allocation": "channel/allocation.md",
+    "radio.uplink": "channel/multiple-access.md",
+    "radio.errors": "channel/errors.md",
+    "radio.background": "channel/background.md",
     "radio.large_scale": "channel/large-scale.md",
     "radio.shadowing_db": "channel/shadowing.md",
     "radio.spatial_consistency": "channel/shadowing.md",
@@ -46,45 +56,9 @@ OF_KEYS = {
 }
 """The guide to a section or key; to a key that is missing here, the guide to the section around it."""
 
-OF_CATALOGUES = {
-    "algorithms": "algorithms.md",
-    "policies": "policies.md",
-    "selection": "selection.md",
-    "models": "models.md",
-    "datasets": "datasets.md",
-    "partitions": "partitions.md",
-    "drift": "drift.md",
-    "schedules": "algorithms.md",
-    "initialisation": "sessions.md",
-    "mobility": "mobility.md",
-    "churn": "churn.md",
-    "dvfs": "devices.md",
-    "power_control": "channel/power-control.md",
-    "propagation": "channel.md",
-    "fading": "channel/fading.md",
-    "rates": "channel/rates.md",
-    "codecs": "algorithms.md",
-    "allocation": "channel/allocation.md",
-    "antenna": "channel/antennas.md",
-    "errors": "channel/errors.md",
-    "traces": "channel/traces.md",
-    "background": "channel/background.md",
-    "losses": "models.md",
-    "measures": "evaluation.md",
-    "multiple_access": "channel/multiple-access.md",
-    "csi": "csi.md",
-    "optimisers": "optimisers.md",
-}
-"""The guide to the members of each catalogue."""
-
 
 def guide_of_key(key: str) -> str:
     """Return the path of the guide to a dotted key, from the root of the repository."""
     while key not in OF_KEYS:
         key = key.rpartition(".")[0]
     return f"docs/{OF_KEYS[key]}"
-
-
-def guide_of_kind(kind: str) -> str:
-    """Return the path of the guide to the members of a catalogue, from the root of the repository."""
-    return f"docs/{OF_CATALOGUES[kind]}"

@@ -2,45 +2,13 @@
 
 from typing import Any, NamedTuple
 
-from edgefl.coordination.csi import CSI
-from edgefl.coordination.optimisers import OPTIMISERS
-from edgefl.coordination.policies import POLICIES
-from edgefl.coordination.selection import SELECTIONS
 from edgefl.core.catalogue import Catalogue
 from edgefl.core.key_notes import meanings
 from edgefl.core.plugins import Installed, installed
-from edgefl.learning.algorithms import ALGORITHMS
-from edgefl.learning.codecs import CODECS
-from edgefl.learning.datasets import DATASETS
-from edgefl.learning.drifts import DRIFTS
-from edgefl.learning.initialisation import INITIALISATIONS
-from edgefl.learning.losses import LOSSES
-from edgefl.learning.measures import MEASURES
-from edgefl.learning.models import MODELS
-from edgefl.learning.partitions import PARTITIONS
-from edgefl.learning.schedules import SCHEDULES
-from edgefl.radio.allocation import ALLOCATIONS
-from edgefl.radio.background import BACKGROUNDS
-from edgefl.radio.errors import ERRORS
-from edgefl.radio.fading import FADING
-from edgefl.radio.multiple_access import MULTIPLE_ACCESS
-from edgefl.radio.propagation import PROPAGATION
-from edgefl.radio.rates import RATES
-from edgefl.radio.traces import TRACES
 from edgefl.scenario import presets, shipped
 from edgefl.scenario.key_index import keys_of_sections, places
-from edgefl.world.antennas import ANTENNAS
-from edgefl.world.churn import CHURN
-from edgefl.world.dvfs import DVFS
-from edgefl.world.mobility import MOBILITY
-from edgefl.world.power_control import POWER_CONTROLS
 
-_ALL: tuple[Catalogue[Any], ...] = (
-    ALGORITHMS, POLICIES, SELECTIONS, MODELS, DATASETS, PARTITIONS, DRIFTS, SCHEDULES, INITIALISATIONS, MOBILITY, CHURN,
-    DVFS, POWER_CONTROLS, PROPAGATION, FADING, RATES, CODECS, ALLOCATIONS, ANTENNAS, ERRORS, TRACES, BACKGROUNDS,
-    LOSSES, MULTIPLE_ACCESS, CSI, OPTIMISERS, MEASURES,
-)  # fmt: skip
-CATALOGUES = {catalogue.kind: catalogue for catalogue in _ALL}
+CATALOGUES = {catalogue.kind: catalogue for catalogue in places().values()}
 PLACES = {catalogue.kind: key for key, catalogue in places().items()}
 """The key of a scenario that holds a member, by its catalogue."""
 

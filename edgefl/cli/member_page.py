@@ -91,7 +91,7 @@ def page(kind: str, name: str) -> str:
     lines = [
         f"{name} ({kind}): {CATALOGUES[kind].summary(name)}",
         f"key     {PLACES[kind]}",
-        f"guide   {guides.guide_of_kind(kind)}",
+        f"guide   {guides.guide_of_key(PLACES[kind])}",
         f"source  {cls.__module__}:{cls.__qualname__}",
     ]
     notes = key_notes(cls)

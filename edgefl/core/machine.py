@@ -9,6 +9,7 @@ import resource
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -127,7 +128,7 @@ def one_numpy_thread() -> Iterator[None]:
 
 
 def memory_limits() -> dict[str, int]:
-    """Return the limits of this process's memory [bytes] by their names; the least one counts."""
+    """Return the limits of this process's memory [bytes] by their names."""
     limits = {"machine": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")}
     container = _line(CONTAINER_LIMIT)
     if container.isdigit():
@@ -138,12 +139,16 @@ def memory_limits() -> dict[str, int]:
     return limits
 
 
+def tightest_limit() -> tuple[str, int]:
+    """Return the limit of this process's memory that counts: its name, and its bytes."""
+    return min(memory_limits().items(), key=itemgetter(1))
+
+
 def more_memory() -> str:
     """Return the memory limit, and a remedy if it is too low."""
-    limits = memory_limits()
-    name = min(limits, key=lambda limit: limits[limit])
+    name, limit_bytes = tightest_limit()
     # Without `units`, as NumPy may not fit into the memory.
-    return f"there are {limits[name] / 1e9:.3g} GB of memory ({name}): raise the limit, or use a larger machine"
+    return f"there are {limit_bytes / 1e9:.3g} GB of memory ({name}): raise the limit, or use a larger machine"
 
 
 def unmapped_library(error: ImportError) -> str | None:

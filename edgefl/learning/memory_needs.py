@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from edgefl.core.errors import InputError
-from edgefl.core.machine import memory_limits
+from edgefl.core.machine import tightest_limit
 from edgefl.core.units import BYTES, quantity
 from edgefl.learning.algorithms import Algorithm
 from edgefl.learning.algorithms.trial import first_round, zeros
@@ -118,14 +118,13 @@ def check_memory(needs: MemoryNeeds, device: str | None = "cpu") -> None:
 
     The device is cpu, cuda or cuda:i; None: not known yet, and may be a GPU. Raises an InputError if it does not fit.
     """
-    limits = memory_limits()
-    name = min(limits, key=lambda limit: limits[limit])
+    limit = tightest_limit()
     if device is None and NVIDIA_GPUS.exists():
-        _check(needs.before_a_gpu, name, limits[name])
+        _check(needs.before_a_gpu, *limit)
     elif device in {None, "cpu"}:
-        _check(needs, name, limits[name])
+        _check(needs, *limit)
     else:
-        _check(needs.before_a_gpu, name, limits[name])
+        _check(needs.before_a_gpu, *limit)
         _check(needs, "GPU", gpu_bytes(str(device)))
 
 

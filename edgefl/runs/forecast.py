@@ -9,7 +9,7 @@ from typing import Any
 
 from edgefl.coordination.policies import POLICIES
 from edgefl.coordination.selection import SELECTIONS
-from edgefl.core.machine import memory_limits
+from edgefl.core.machine import tightest_limit
 from edgefl.core.units import BYTES, energy, quantity, seconds
 from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.datasets import DATASETS
@@ -182,9 +182,7 @@ def free_text(folder: Path) -> str:
 
 def _memory(scenario: Scenario, divided: Divided) -> str:
     needs = needed_memory(scenario, divided)
-    limits = memory_limits()
-    name = min(limits, key=lambda limit: limits[limit])
+    name, limit_bytes = tightest_limit()
     largest = f"{quantity(needs.largest.bytes, BYTES)} for {needs.largest.what}"
-    return (
-        f"at least {quantity(needs.total_bytes, BYTES)} ({largest}); there are {quantity(limits[name], BYTES)} ({name})"
-    )
+    there = f"there are {quantity(limit_bytes, BYTES)} ({name})"
+    return f"at least {quantity(needs.total_bytes, BYTES)} ({largest}); {there}"

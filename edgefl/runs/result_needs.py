@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from edgefl.core.errors import InputError
-from edgefl.core.machine import memory_limits
+from edgefl.core.machine import tightest_limit
 from edgefl.core.row_store import MOST_HELD_BYTES
 from edgefl.core.units import BYTES, quantity
 from edgefl.learning.memory_needs import BYTES_OF, vectors_of
@@ -82,18 +82,17 @@ def check_ledger(rows: Expected, *, on_disk: bool) -> None:
     Raises:
         InputError: they cannot.
     """
-    limits = memory_limits()
-    name = min(limits, key=lambda limit: limits[limit])
+    name, limit_bytes = tightest_limit()
     participant_bytes = rows.participants * LEDGER_PARTICIPANT_BYTES
     if on_disk:
         participant_bytes = min(participant_bytes, MOST_PARTICIPANT_BYTES)
     likely_bytes = rows.rounds * LEDGER_ROUND_BYTES + participant_bytes
     least_bytes = rows.rounds * LEAST_LEDGER_BYTES
-    there = f"and there are {quantity(limits[name], BYTES)} ({name})"
-    if least_bytes > limits[name]:
+    there = f"and there are {quantity(limit_bytes, BYTES)} ({name})"
+    if least_bytes > limit_bytes:
         text = f"the rows of {rows.rounds:,} rounds need at least {quantity(least_bytes, BYTES)} of memory, {there}"
         raise InputError(f"rounds: {text}: lower rounds")
-    if likely_bytes > limits[name]:
+    if likely_bytes > limit_bytes:
         text = (
             f"the rows of {rows.rounds:,} rounds are likely to need {quantity(likely_bytes, BYTES)} of memory, {there}"
         )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from edgefl.core.errors import InputError
-from edgefl.core.machine import memory_limits
+from edgefl.core.machine import tightest_limit
 from edgefl.core.units import BYTES, quantity, seconds
 from edgefl.runs.data_division import divide
 from edgefl.runs.emulation import Options
@@ -85,10 +85,9 @@ def _memory(processes: int) -> str:
     import resource
 
     each_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    limits = memory_limits()
-    name = min(limits, key=lambda limit: limits[limit])
+    name, limit_bytes = tightest_limit()
     needed = f"about {quantity(processes * each_bytes, BYTES)}, {quantity(each_bytes, BYTES)} for each process"
-    return f"{needed}; there are {quantity(limits[name], BYTES)} ({name})"
+    return f"{needed}; there are {quantity(limit_bytes, BYTES)} ({name})"
 
 
 def _many(count: int, word: str) -> str:

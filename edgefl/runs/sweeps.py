@@ -77,11 +77,7 @@ class Task(NamedTuple):
     """A run to be sent to a process, perhaps on another machine."""
 
     scenario: dict[str, Any]
-    out: Path  # the result folder, absolute
-    device: str
-    train: bool
-    share: bool  # keep the record of learning for other runs
-    shared: tuple[Path, ...]  # result folders of runs with such records, absolute
+    options: Options
     log_level: int  # least level of the messages that the process shows
 
 
@@ -220,33 +216,30 @@ def _begin_ready(families: Sequence[Family], workers: WorkerPool, device: str, *
 
 def _task(sweep_run: SweepRun, family: Family, device: str, *, train: bool) -> Task:
     scenario = sweep_run.point.scenario.model_dump(mode="json")
-    share = train and len(family.runs) > 1
-    shared = tuple(folder.absolute() for folder in family.records())
+    # If a machine is lost, its task begins again elsewhere, and resumes the first attempt.
+    options = Options(
+        sweep_run.folder.absolute(),
+        device,
+        train,
+        resume=True,
+        share=train and len(family.runs) > 1,
+        shared=tuple(folder.absolute() for folder in family.records()),
+        beside_others=True,
+        extendable=False,
+    )
     # The other process does not know --quiet.
-    log_level = logging.getLogger("edgefl").getEffectiveLevel()
-    return Task(scenario, sweep_run.folder.absolute(), device, train, share, shared, log_level)
+    return Task(scenario, options, logging.getLogger("edgefl").getEffectiveLevel())
 
 
 def work(task: Task) -> tuple[str, str | None, Mapping[str, Any], list[str]]:
     """Run a point in its own process; return its status, the reason of a failure, its summary and its warnings."""
     logging.basicConfig(format=LOG_FORMAT, level=max(task.log_level, logging.WARNING))
     logging.getLogger("edgefl").setLevel(task.log_level)
-    # If a machine is lost, its task begins again elsewhere, and resumes the first attempt.
-    options = Options(
-        task.out,
-        task.device,
-        task.train,
-        resume=True,
-        share=task.share,
-        shared=task.shared,
-        beside_others=True,
-        extendable=False,
-    )
     scenario = load(task.scenario)
     with collected_warnings() as warnings:
-        result = emulation.run(scenario, options)
-        if result.status == "finished":
-            what_if.price_at_end(task.out, scenario, workers=1)  # the sweep uses all cores
+        result = emulation.run(scenario, task.options)
+        if result.status == "finished" and task.options.out is not None:
+            what_if.price_at_end(task.options.out, scenario, workers=1)  # the sweep uses all cores
     return result.status, result.error, result.summary, warnings
 
 

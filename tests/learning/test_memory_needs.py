@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from edgefl.core import machine
 from edgefl.core.errors import InputError
 from edgefl.learning import memory_needs as module
 from edgefl.learning.algorithms import ALGORITHMS
@@ -53,9 +54,9 @@ def test_keys_of_training():
 
 def test_the_message_names_the_largest_part_and_the_tightest_limit(monkeypatch):
     found = memory_needs(Fcn(hidden=(5,)), ALGORITHMS.load("mifa")(), Training(), DATA, 1000, 4)
-    monkeypatch.setattr(module, "memory_limits", lambda: {"machine": 2**40, "container": int(found.total_bytes)})
+    monkeypatch.setattr(machine, "memory_limits", lambda: {"machine": 2**40, "container": int(found.total_bytes)})
     check_memory(found)
-    monkeypatch.setattr(module, "memory_limits", lambda: {"machine": 2**40, "container": int(found.total_bytes) - 1})
+    monkeypatch.setattr(machine, "memory_limits", lambda: {"machine": 2**40, "container": int(found.total_bytes) - 1})
     with pytest.raises(InputError, match=r"for what the server keeps of 1000 devices, .* \(container\): use fewer"):
         check_memory(found)
 
@@ -64,7 +65,7 @@ def test_gpu_memory_is_checked_separately(monkeypatch, tmp_path):
     found = memory_needs(Fcn(hidden=(5,)), ALGORITHMS.load("mifa")(), Training(), DATA, 1000, 4)
     host = int(found.before_a_gpu.total_bytes)
     assert host == 120 * 6 + 4 * D  # the samples, and the module once
-    monkeypatch.setattr(module, "memory_limits", lambda: {"machine": host})
+    monkeypatch.setattr(machine, "memory_limits", lambda: {"machine": host})
     monkeypatch.setattr(module, "gpu_bytes", lambda _: int(found.total_bytes))
     monkeypatch.setattr(module, "NVIDIA_GPUS", tmp_path)
     check_memory(found, "cuda")

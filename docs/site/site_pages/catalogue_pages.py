@@ -69,7 +69,7 @@ def _index() -> str:
 
 def _catalogue_page(kind: str, catalogue: Catalogue[Any]) -> str:
     own = f"{FOLDER}/{kind}.md"
-    guide = link("The guide", own, guides.OF_CATALOGUES[kind])
+    guide = link("The guide", own, guides.guide_of_key(PLACES[kind]).removeprefix("docs/"))
     introduction = (
         f"The values of the key `{PLACES[kind]}`. {guide} explains when to choose which; "
         f"`edgefl list {kind}` prints them."

@@ -11,7 +11,6 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Thread
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from edgefl.core import interrupts
@@ -95,9 +94,8 @@ class LivePage:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *raised: object) -> None:
+        """Send open pages the last state, and end the process."""
         with suppress(OSError):  # the process is gone
             self._ours.send(kind is None)
         self._ours.close()

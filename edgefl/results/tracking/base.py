@@ -2,9 +2,9 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import Any, ClassVar, Self
 
+from edgefl.core.units import as_number
 from edgefl.results.scenario_tree import flatten
 from edgefl.scenario import Scenario
 
@@ -32,11 +32,14 @@ class Tracker:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         if self._step:  # a run without finished rounds logs nothing
             self._try(self.close)
+
+    def typed_parameters(self) -> dict[str, str | float]:
+        """Return the parameters with numbers as numbers, which trackers sort and plot."""
+        numbers = {key: as_number(text) for key, text in self.parameters.items()}
+        return self.parameters | {key: number for key, number in numbers.items() if number is not None}
 
     def note_status(self, status: str) -> None:
         """Note the status of the ended run."""

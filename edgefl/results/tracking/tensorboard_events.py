@@ -8,7 +8,6 @@ from typing import Any
 from edgefl.core.errors import InputError
 from edgefl.core.extras import require
 from edgefl.core.own_files import remove_named
-from edgefl.core.units import as_number
 from edgefl.results.tracking.base import Tracker
 from edgefl.scenario import Scenario
 
@@ -48,12 +47,7 @@ class TensorBoardEvents(Tracker):
 
         remove_named(self._folder.glob(EVENT_FILES), OWN_FORM)
         self._writer = EventFileWriter(str(self._folder), flush_secs=FLUSH_S, filename_suffix=OWN_ENDING)
-        hyperparameters: dict[str, str | float] = {}
-        for key, text in self.parameters.items():
-            number = as_number(text)
-            # TensorBoard sorts and plots numbers.
-            hyperparameters[key] = text if number is None else number
-        self._add(hparams_pb(hyperparameters), 0)
+        self._add(hparams_pb(self.typed_parameters()), 0)
 
     def log(self, step: int, figures: Mapping[str, float]) -> None:
         """Log a scalar for each column."""

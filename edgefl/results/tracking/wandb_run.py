@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from edgefl.core.extras import require
-from edgefl.core.units import as_number
 from edgefl.results.tracking.base import Tracker
 from edgefl.scenario import Scenario
 
@@ -37,15 +36,11 @@ class WandbRun(Tracker):
         """Begin a run; W&B does not record what edgefl prints."""
         import wandb
 
-        config: dict[str, str | float] = {}
-        for key, text in self.parameters.items():
-            number = as_number(text)
-            config[key] = text if number is None else number
         self._run = wandb.init(
             project=self._project,
             group=self._group,
             name=self._name,
-            config=config,
+            config=self.typed_parameters(),
             settings=wandb.Settings(console="off", silent=True),
         )
 
