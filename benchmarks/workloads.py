@@ -100,7 +100,7 @@ def synthetic(workload: Workload) -> tuple[np.ndarray, np.ndarray]:
 
 def images(workload: Workload) -> tuple[np.ndarray, np.ndarray]:
     """Return standardised images of CIFAR-10 [n, 3, 32, 32] and labels [n]; if there are fewer, they come again."""
-    from edgefl.learning.datasets.cifar10 import Cifar10
+    from edgefl.learning.datasets.cifar import Cifar10
 
     data = Cifar10().load()
     chosen = np.arange(workload.clients * workload.samples) % len(data.train_x)

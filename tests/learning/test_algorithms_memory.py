@@ -33,9 +33,9 @@ from edgefl.learning.datasets import Data
 from edgefl.learning.datasets.digits import Digits
 from edgefl.learning.learner import learner as learner_module
 from edgefl.learning.learner.plans.plan import SERIAL, Plan
+from edgefl.learning.models.cnn import SvhnCnn
 from edgefl.learning.models.fcn import Fcn, Mlp
 from edgefl.learning.models.logistic import Logistic
-from edgefl.learning.models.svhn import SvhnCnn
 from edgefl.learning.payload import measure
 from edgefl.learning.training_section import Training
 

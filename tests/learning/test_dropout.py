@@ -7,7 +7,7 @@ import torch
 from edgefl.learning.learner.networks.dropout import KEY, KeyedDropout, replace_dropout, step_keys
 from edgefl.learning.learner.networks.flat_vectors import flatten
 from edgefl.learning.learner.networks.network import Network
-from edgefl.learning.models.svhn import SvhnCnn
+from edgefl.learning.models.cnn import SvhnCnn
 
 
 def mask(p=0.4, key=1, layer=0, count=100_000):

@@ -11,11 +11,11 @@ from torch import nn
 
 import edgefl
 from edgefl.core.errors import InputError
+from edgefl.learning.models.cnn import LeNet5
 from edgefl.learning.models.forward_counts import forward_counts
 from edgefl.learning.models.imported import Imported
-from edgefl.learning.models.lenet import LeNet5
 from edgefl.learning.models.logistic import Logistic
-from edgefl.learning.models.resnet20 import ResNet20
+from edgefl.learning.models.resnet import ResNet20
 
 REFERENCE = Path(edgefl.__file__).parent / "reproductions" / "published" / "testbed-network-counts.csv"
 """29 networks, counted at PyTorch's dispatcher on the meta device, by other code."""

@@ -5,9 +5,8 @@ import torch
 
 from edgefl.learning.learner.kernels.image_layout import fastest_layout
 from edgefl.learning.learner.networks.network import Network
-from edgefl.learning.models.resnet import ResNet18
-from edgefl.learning.models.resnet20 import ResNet20
-from edgefl.learning.models.svhn import SvhnCnn
+from edgefl.learning.models.cnn import SvhnCnn
+from edgefl.learning.models.resnet import ResNet18, ResNet20
 
 SHAPE = (3, 32, 32)
 

@@ -13,14 +13,12 @@ from scipy.io import savemat
 
 from edgefl.core.errors import InputError
 from edgefl.learning.datasets.base import missing_samples
-from edgefl.learning.datasets.cifar10 import BATCHES, Cifar10
-from edgefl.learning.datasets.cifar100 import Cifar100
+from edgefl.learning.datasets.cifar import BATCHES, Cifar10, Cifar100
 from edgefl.learning.datasets.cinic10 import CLASSES as CINIC
 from edgefl.learning.datasets.cinic10 import Cinic10
 from edgefl.learning.datasets.emnist import Emnist
-from edgefl.learning.datasets.fashion_mnist import FashionMnist
 from edgefl.learning.datasets.image_folder import ImageFolder
-from edgefl.learning.datasets.mnist import RAW
+from edgefl.learning.datasets.mnist import RAW, FashionMnist
 from edgefl.learning.datasets.svhn import Svhn
 from edgefl.learning.datasets.tiny_imagenet import TinyImageNet
 

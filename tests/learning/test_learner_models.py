@@ -16,10 +16,9 @@ from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
 from edgefl.learning.learner.networks.network import Network
 from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.models import MODELS, Model
+from edgefl.learning.models.cnn import LeNetFemnist, SvhnCnn
 from edgefl.learning.models.fcn import Fcn, Mlp
-from edgefl.learning.models.lenet import LeNetFemnist
 from edgefl.learning.models.logistic import Logistic
-from edgefl.learning.models.svhn import SvhnCnn
 
 SIZES = [9, 4, 6]
 CHAOTIC = (

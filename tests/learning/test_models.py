@@ -6,16 +6,12 @@ from model_cases import default, samples
 from torch.utils.flop_counter import FlopCounterMode
 
 from edgefl.learning.models import MODELS
-from edgefl.learning.models.cnn import Cnn, CnnFemnist, CnnMifa, CnnMnist
+from edgefl.learning.models.cnn import Cnn, CnnFemnist, CnnMifa, CnnMnist, LeNet5, LeNetFemnist, SvhnCnn, Vgg9
 from edgefl.learning.models.din import Din
 from edgefl.learning.models.fasttext import FastText
 from edgefl.learning.models.fcn import Fcn, Mlp
-from edgefl.learning.models.lenet import LeNet5, LeNetFemnist
 from edgefl.learning.models.logistic import Logistic
-from edgefl.learning.models.resnet import ResNet18, ResNet18Feat, ResNet34, ResNet34Feat
-from edgefl.learning.models.resnet20 import ResNet20
-from edgefl.learning.models.svhn import SvhnCnn
-from edgefl.learning.models.vgg import Vgg9
+from edgefl.learning.models.resnet import ResNet18, ResNet18Feat, ResNet20, ResNet34, ResNet34Feat
 
 GRAY = (28, 28)
 COLOUR = (3, 32, 32)

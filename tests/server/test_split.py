@@ -25,13 +25,10 @@ from edgefl.learning.learner.engines.batches import PAD, mini_batches
 from edgefl.learning.learner.networks.initial import build_module, initial_parameters
 from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.learner.workers.processes import one_thread_each
-from edgefl.learning.models.cnn import Cnn, CnnMnist
+from edgefl.learning.models.cnn import Cnn, CnnMnist, LeNet5, SvhnCnn, Vgg9
 from edgefl.learning.models.convolutional import Convolutional
 from edgefl.learning.models.fcn import Fcn, Mlp
-from edgefl.learning.models.lenet import LeNet5
 from edgefl.learning.models.resnet import ResNet18, ResNet18Feat
-from edgefl.learning.models.svhn import SvhnCnn
-from edgefl.learning.models.vgg import Vgg9
 from edgefl.learning.payload import measure, measure_split
 from edgefl.learning.training_section import Training
 from edgefl.learning.workload import batch_sizes

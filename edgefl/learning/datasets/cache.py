@@ -51,7 +51,7 @@ def cached(name: str, options: object, sources: Iterable[Path], make: Callable[[
     # The first half of the name says what is kept, the second one of which version of the sources.
     paths = [str(path) for path in sources]
     place = f"{name}-{_digest((VERSION, options, paths))}"
-    folder = _home() / f"{place}-{_digest([_stamp(path) for path in paths])}"
+    folder = cache_folder() / "arrays" / f"{place}-{_digest([_stamp(path) for path in paths])}"
     arrays = _mapped(folder)
     if arrays is not None:
         return arrays
@@ -68,10 +68,6 @@ def cached(name: str, options: object, sources: Iterable[Path], make: Callable[[
         if old != folder:
             shutil.rmtree(old, ignore_errors=True)
     return _mapped(folder) or made
-
-
-def _home() -> Path:
-    return cache_folder() / "arrays"
 
 
 def _digest(value: object) -> str:

@@ -1,11 +1,13 @@
-"""Reading the Python batches of CIFAR-10 and CIFAR-100: pickles, without running any code that they name."""
+"""CIFAR-10 and CIFAR-100: their Python batches are pickles, read without running any code that they name."""
 
 import io
+import logging
 import math
 import pickle
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +15,66 @@ import numpy.typing as npt
 from edgefl.core.errors import InputError
 from edgefl.core.files import read_bytes
 from edgefl.core.mapping_files import check_pickle
-from edgefl.learning.datasets.base import Arrays
+from edgefl.learning.datasets.base import Arrays, Data, Dataset, find, missing_samples, standardisation
+from edgefl.learning.datasets.npz import read_npz
+
+log = logging.getLogger("edgefl")
 
 SHAPE = (3, 32, 32)  # in the file's order: all of red, then green, then blue
+BATCHES = tuple(f"data_batch_{number}" for number in range(1, 6))
+REMEDY = (
+    "Put {npz}, or the folder {folder} of https://www.cs.toronto.edu/~kriz/{archive}, into one of these folders, or "
+    "name a folder with data.path or EDGEFL_DATA"
+)
+
+
+class Cifar10(Dataset):
+    """CIFAR-10: 50,000 + 10,000 colour images 32x32 in 10 classes (Krizhevsky, 2009)."""
+
+    def load(self) -> Data:
+        """Read the Python batches, or a .npz with all images or a part of them; [3, 32, 32]."""
+        npz = "cifar10.npz or cifar10_12k.npz (train_x, train_y, test_x, test_y)"
+        remedy = REMEDY.format(npz=npz, folder="cifar-10-batches-py", archive="cifar-10-python.tar.gz")
+        candidates = [f"cifar-10-batches-py/{BATCHES[0]}", "cifar10.npz", "cifar10_12k.npz"]
+        found = find(self.path, candidates, remedy, [BATCHES[0], "test_batch"], fetched_as="cifar10")
+        if found.suffix == ".npz":
+            arrays = read_npz(found, 10)
+        else:
+            train = [found.with_name(name) for name in BATCHES]
+            arrays = read_batches(train, found.with_name("test_batch"), "labels", 10, remedy)
+        lacks = missing_samples(arrays, train=50_000, test=10_000)
+        if lacks:
+            _warn_once(found, lacks)
+        return Data(**arrays, classes=10, **standardisation((0.491, 0.482, 0.447), (0.247, 0.243, 0.262)), lacks=lacks)
+
+
+@cache
+def _warn_once(found: Path, lacks: str) -> None:
+    """Warn of missing samples once in a process, which may run many scenarios."""
+    log.warning("data: %s lacks %s of CIFAR-10", found, lacks)
+
+
+class Cifar100(Dataset):
+    """CIFAR-100: 50,000 + 10,000 colour images 32x32 in 100 fine or 20 coarse classes (Krizhevsky, 2009)."""
+
+    labels: Literal["fine", "coarse"] = "fine"  # Which of the two labels of each image are learned.
+
+    def load(self) -> Data:
+        """Read the Python batches, or a .npz with fine labels; [3, 32, 32]."""
+        classes = 20
+        candidates = ["cifar-100-python/train"]
+        if self.labels == "fine":
+            classes = 100
+            candidates.append("cifar100.npz")
+        npz = "cifar100.npz (train_x, train_y, test_x, test_y; fine labels)"
+        remedy = REMEDY.format(npz=npz, folder="cifar-100-python", archive="cifar-100-python.tar.gz")
+        found = find(self.path, candidates, remedy, ["train"], fetched_as="cifar100")
+        if found.suffix == ".npz":
+            arrays = read_npz(found, classes)
+        else:
+            name = f"{self.labels}_labels"
+            arrays = read_batches([found.with_name("train")], found.with_name("test"), name, classes, remedy)
+        return Data(**arrays, classes=classes, **standardisation((0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761)))
 
 
 class _Bytes:

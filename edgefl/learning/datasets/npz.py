@@ -14,8 +14,9 @@ from pydantic import Field
 from edgefl.core.errors import InputError, Unavailable
 from edgefl.core.files import opened
 from edgefl.core.paths import UserFile
+from edgefl.learning.datasets import own
 from edgefl.learning.datasets.base import MOST_CLASSES, Array, Arrays, Data, Dataset, problem
-from edgefl.learning.datasets.own import NAMES, channels_first, own_data
+from edgefl.learning.datasets.own import NAMES, own_data
 
 log = logging.getLogger("edgefl")
 
@@ -47,9 +48,7 @@ class Npz(Dataset):
 
 def read_npz(path: Path, most_classes: int) -> Arrays:
     """Return the four arrays of a known dataset, checked; images have their channels first."""
-    arrays = read_arrays(path)
-    images = {name: channels_first(arrays[name]) for name in ("train_x", "test_x")}
-    return checked({**arrays, **images}, path, most_classes)
+    return checked(read_arrays(path), path, most_classes)
 
 
 def read_arrays(path: Path, more: Sequence[str] = ()) -> Arrays:
@@ -147,21 +146,9 @@ def _array(archive: zipfile.ZipFile, name: str, path: Path) -> Array:
 
 
 def checked(arrays: Mapping[str, Array], path: Path, most_classes: int) -> Arrays:
-    """Return the arrays with labels and token ids as int64.
+    """Return the arrays of a known dataset with labels and token ids as int64.
 
     Raises:
         InputError: they are not samples and labels.
     """
-    for part in ("train", "test"):
-        if reason := problem(arrays[f"{part}_x"], arrays[f"{part}_y"], most_classes):
-            raise InputError(f"data.path: {path}: {part}: {reason}")
-    train_shape = arrays["train_x"].shape[1:]
-    test_shape = arrays["test_x"].shape[1:]
-    if train_shape != test_shape:
-        raise InputError(f"data.path: {path}: train and test samples differ in shape: {train_shape} and {test_shape}")
-    converted = dict(arrays)
-    for name, array in arrays.items():
-        # PyTorch takes classes and ids as 64-bit integers.
-        if name.endswith("_y") or array.dtype == np.int32:
-            converted[name] = array.astype(np.int64)
-    return converted
+    return own.checked(arrays, f"data.path: {path}", lambda x, y: problem(x, y, most_classes))

@@ -2,8 +2,8 @@
 
 import operator
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -46,7 +46,7 @@ def own_data(found: Mapping[str, Any], where: str, giving_classes: str = IN_A_MA
     arrays: Arrays = {name: _array(found[name], name, where) for name in NAMES}
     if found.get(IGNORE) is not None:
         arrays = _without_ignored(arrays, found[IGNORE], where)
-    arrays = _checked(arrays, found.get("classes"), where)
+    arrays = checked(arrays, where, lambda x, y: _problem(x, y, found.get("classes")))
     more: dict[str, Any] = {}
     if arrays["train_x"].dtype == np.uint8:  # the user has chosen the scale of floats
         more = measured(arrays["train_x"])
@@ -68,11 +68,9 @@ def from_data(data: Data, where: str) -> Data:
     Raises:
         InputError: it does not hold samples and labels.
     """
-    given = {field.name: getattr(data, field.name) for field in fields(Data)}
-    checked = own_data({name: given[name] for name in (*NAMES, *MORE_NAMES)}, where)
-    rest = {name: value for name, value in given.items() if name not in (*NAMES, *MORE_NAMES)}
-    own = {name: getattr(checked, name) for name in (*NAMES, *MORE_NAMES)}
-    return Data(**own, **rest)
+    names = (*NAMES, *MORE_NAMES)
+    own = own_data({name: getattr(data, name) for name in names}, where)
+    return replace(data, **{name: getattr(own, name) for name in names})
 
 
 def channels_first(x: Array) -> Array:
@@ -99,40 +97,51 @@ def _without_ignored(arrays: Mapping[str, Array], label: Any, where: str) -> Arr
     return marked
 
 
-def _checked(arrays: Mapping[str, Array], classes: Any, where: str) -> Arrays:
-    """Return the four arrays in the types that training wants; `classes` is their number if it is given."""
-    checked = dict(arrays)
+def checked(arrays: Mapping[str, Array], where: str, problem_of: Callable[[Array, Array], str | None]) -> Arrays:
+    """Return the four arrays in the types that training wants.
+
+    `problem_of` says what is wrong with samples and labels, or None.
+
+    Raises:
+        InputError: they are not samples and labels, or those of training and of tests differ in kind.
+    """
+    ready = dict(arrays)
     for part in ("train", "test"):
         x = channels_first(arrays[f"{part}_x"])
         y = arrays[f"{part}_y"]
-        if np.issubdtype(y.dtype, np.floating):
-            reason = problem(x, np.zeros(x.shape[:1], dtype=np.int64)) or _problem_of_numbers(x, y)
-            y = y.astype(np.float32, copy=False)
-        elif y.ndim > 1:
-            reason = problem(x, np.zeros(x.shape[:1], dtype=np.int64))
-            reason = reason or _slip(x, y, classes) or _problem_of_several(x, y)
-        else:
-            reason = problem(x, y)
+        reason = problem_of(x, y)
         if reason:
             _refuse(where, f"{part}: {reason}")
-        if not np.issubdtype(y.dtype, np.floating):
-            y = y.astype(np.int64, copy=False)  # as PyTorch wants classes
+        label_type: type = np.int64  # as PyTorch wants classes
+        if np.issubdtype(y.dtype, np.floating):
+            label_type = np.float32
         if x.dtype == np.int32:
             x = x.astype(np.int64)  # and ids
-        checked[f"{part}_x"] = np.ascontiguousarray(x)
-        checked[f"{part}_y"] = np.ascontiguousarray(y)
-    train_shape = checked["train_x"].shape[1:]
-    test_shape = checked["test_x"].shape[1:]
+        ready[f"{part}_x"] = np.ascontiguousarray(x)
+        ready[f"{part}_y"] = np.ascontiguousarray(y.astype(label_type, copy=False))
+    train_shape = ready["train_x"].shape[1:]
+    test_shape = ready["test_x"].shape[1:]
     if train_shape != test_shape:
         _refuse(where, f"train and test samples differ in shape: {train_shape} and {test_shape}")
     for name, what in (("x", "samples"), ("y", "labels")):
-        train = checked[f"train_{name}"]
-        test = checked[f"test_{name}"]
+        train = ready[f"train_{name}"]
+        test = ready[f"test_{name}"]
         alike = train.dtype.kind == test.dtype.kind and train.shape[1:] == test.shape[1:]
         if not alike:
             kinds = f"{train.dtype} {list(train.shape)} and {test.dtype} {list(test.shape)}"
             _refuse(where, f"train and test {what} must be of one kind, got {kinds}")
-    return checked
+    return ready
+
+
+def _problem(x: Array, y: Array, classes: Any) -> str | None:
+    """Return what is wrong with samples and labels of any kind; `classes` is their number if it is given."""
+    if y.ndim < 2 and not np.issubdtype(y.dtype, np.floating):
+        return problem(x, y)
+    if reason := problem(x, np.zeros(x.shape[:1], dtype=np.int64)):
+        return reason
+    if np.issubdtype(y.dtype, np.floating):
+        return _problem_of_numbers(x, y)
+    return _slip(x, y, classes) or _problem_of_several(x, y)
 
 
 def _problem_of_numbers(x: Array, y: Array) -> str | None:
@@ -273,13 +282,12 @@ def _statistic(value: Any, name: str, x: Array, where: str) -> float | Array:
     array = _array(value, name, where)
     if array.ndim == 1 and x.ndim == 4 and len(array) == x.shape[1]:
         array = array.reshape(-1, 1, 1)  # of each channel
-    shape = x.shape[1:]
     is_numbers = array.dtype.kind in "iuf" and array.size > 0 and bool(np.isfinite(array).all())
     is_positive = is_numbers and bool((array > 0).all())
     wanted = "a number or one for each channel"
     if name == "std":
         wanted = f"{wanted}, above 0"
-    if not is_numbers or not _fits(array.shape, shape) or (name == "std" and not is_positive):
+    if not is_numbers or not _fits(array.shape, x.shape[1:]) or (name == "std" and not is_positive):
         _refuse(where, f"{name} must be {wanted}, got {array.dtype} {list(array.shape)}")
     if array.size == 1:
         return float(array.item())

@@ -17,12 +17,13 @@ class Convolutional(ImageModel):
     stages: ClassVar[tuple[tuple[int, ...], ...]]  # output channels of each convolution of each stage
     kernel: ClassVar[int]
     padding: ClassVar[int] = 0
+    normalises: ClassVar[bool] = False  # batches, before each ReLU
     averages: ClassVar[bool] = False  # each map to its mean before the dense layers
 
     def check(self, shape: tuple[int, ...], classes: int) -> str | None:
         """Return why the data do not fit; None if they are images of which something is left after the last stage."""
         reason = super().check(shape, classes)
-        if reason is None and self._last_area(shape) == 0:
+        if reason is None and self._stages(shape)[-1].area == 0:
             return f"needs larger images, got samples of shape {list(shape)}"
         return reason
 
@@ -35,17 +36,14 @@ class Convolutional(ImageModel):
         for stage in self.stages:
             for outputs in stage:
                 layers.append(nn.Conv2d(inputs, outputs, self.kernel, padding=self.padding))
-                layers += self._activation(outputs)
+                if self.normalises:
+                    layers.append(nn.BatchNorm2d(outputs))
+                layers.append(nn.ReLU())
                 inputs = outputs
             layers.append(nn.MaxPool2d(2))
         if self.averages:
             layers.append(nn.AdaptiveAvgPool2d(1))
         return nn.Sequential(*layers, nn.Flatten(), *dense(self._widths(shape, classes)))
-
-    def _activation(self, channels: int) -> list[nn.Module]:
-        from torch import nn
-
-        return [nn.ReLU()]
 
     def _stages(self, shape: tuple[int, ...]) -> list[StageCost]:
         """Return each convolution as a stage of its own, with the pooling that follows it: a chain can be cut there."""
@@ -66,17 +64,18 @@ class Convolutional(ImageModel):
     def _side_after(self, side: int) -> int:
         return max(0, side + 2 * self.padding - self.kernel + 1)
 
-    def _last_area(self, shape: tuple[int, ...]) -> int:
-        return self._stages(shape)[-1].area
-
     def _stage_names(self) -> tuple[str, ...]:
         count = sum(len(stage) for stage in self.stages)
         return tuple(f"conv{number}" for number in range(1, count + 1))
 
     def _widths(self, shape: tuple[int, ...], classes: int) -> tuple[int, ...]:
-        area = 1 if self.averages else self._last_area(shape)
+        area = 1
+        if not self.averages:
+            area = self._stages(shape)[-1].area
         channels = self.stages[-1][-1]
         return (channels * area, *self.hidden, classes)
 
     def _channel_parameters(self) -> int:
-        return 1  # the bias
+        if self.normalises:
+            return 3  # the bias; gain and shift of the normalisation
+        return 1
