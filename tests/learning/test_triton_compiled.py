@@ -19,13 +19,11 @@ KERNELS = {
 LEAST_SHARED_BYTES = 99 * 1024  # of a program, on the smallest card with tensor cores for these types
 
 
-@pytest.mark.process
+@pytest.mark.slow
 @pytest.mark.skipif(
     platform.machine() != "x86_64", reason="Triton brings the assembler of a card for this machine only"
 )
-@pytest.mark.parametrize(
-    "precision", ["bfloat16", *(pytest.param(name, marks=pytest.mark.slow) for name in ("float32", "tf32"))]
-)
+@pytest.mark.parametrize("precision", ["bfloat16", "float32", "tf32"])
 def test_kernels_compile_for_a_card(precision, tmp_path):
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     environment["TRITON_CACHE_DIR"] = str(tmp_path)

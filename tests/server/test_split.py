@@ -528,7 +528,7 @@ def test_transfers_have_separate_draws():
 def test_after_long_pauses_the_fading_is_new_each_time():
     of = link(bandwidth_hz=1e6)
     carrier = opened(of, simpy.Environment(), [4], by_turns([np.full(8, 1e5)], [np.full(8, 100.0)]))
-    gains = np.array([turn.start[0] for turn in carrier._turns[0]])
+    gains = np.array([turn.participants.start[0] for turn in carrier._turns[0]])
     assert (np.abs(gains[:, None] - gains + np.eye(8)) > 1e-3).all()
 
 

@@ -343,7 +343,7 @@ def _statistic(measure: PaperMeasure, group: SeedGroup, interval: str | None) ->
     return SeedStatistic(min(bounds), bound=True, share=share)
 
 
-def _spread(values: Sequence[float], interval: str) -> float | None:
+def _spread(values: Sequence[float], interval: str | None) -> float | None:
     if len(values) < 2:
         return None
     if interval == "ci95":
