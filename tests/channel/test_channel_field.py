@@ -248,18 +248,9 @@ def test_shapes():
     ("call", "message"),
     [
         (lambda: field.waves(np.ones((0, 3))), r"shape \(0, 3\)"),
-        (lambda: field.waves(np.ones((4, 2))), r"shape \(4, 2\)"),
-        (lambda: field.waves(np.ones(3)), r"shape \(3,\)"),
         (lambda: field.waves([[0.5, 0.5, 0.0]]), "uniforms = 0.0"),
-        (lambda: field.waves([[0.5, 1.5, 0.5]]), "uniforms = 1.5"),
-        (lambda: field.waves([[np.nan, 0.5, 0.5]]), "uniforms = nan"),
         (lambda: field.gaussian(one_field(1), [1.0, np.nan], 10.0), "positions_m = nan"),
-        (lambda: field.gaussian(one_field(1), [1.0, np.inf], 10.0), "positions_m = inf"),
-        (lambda: field.gaussian(one_field(1), [1.0, 2.0, 3.0], 10.0), r"shape \(3,\)"),
-        (lambda: field.gaussian(one_field(1), 1.0, 10.0), r"shape \(\)"),
         (lambda: field.gaussian(one_field(1), [1.0, 2.0], 0.0), "decorrelation_m = 0.0"),
-        (lambda: field.gaussian(one_field(1), [1.0, 2.0], np.nan), "decorrelation_m = nan"),
-        (lambda: field.uniform(one_field(1), [1.0, 2.0], -1.0), "decorrelation_m = -1.0"),
     ],
 )
 def test_field_refuses(call, message):

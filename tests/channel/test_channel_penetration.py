@@ -107,13 +107,8 @@ def test_indoor_distance_is_the_smaller_of_two(depth_m):
     ("arguments", "message"),
     [
         ({"carrier_hz": 0.49e9}, "carrier_hz = 490000000.0 is out of range"),
-        ({"carrier_hz": 101e9}, "carrier_hz = 101000000000.0 is out of range"),
-        ({"carrier_hz": np.nan}, "carrier_hz = nan is out of range"),
-        ({"indoor_distance_m": -1.0}, "indoor_distance_m = -1.0 is out of range"),
         ({"indoor_distance_m": np.nan}, "indoor_distance_m = nan is out of range"),
         ({"high_loss": 0.5}, "high_loss must be boolean"),
-        ({"normal": np.inf}, "normal = inf is out of range"),
-        ({"normal": np.nan}, "normal = nan is out of range"),
     ],
 )
 def test_refusals(arguments, message):

@@ -137,19 +137,6 @@ def test_more_utility_costs_more_debt():
     assert taken[0] < taken[-1]
 
 
-def test_budgets_are_positive():
-    with pytest.raises(edgefl.InputError, match=r"server.selection.budget_j: must be > 0, got -1"):
-        edgefl.run(
-            {
-                "server": {
-                    "csi": {"kind": "perfect", "report_bits": 0},
-                    "selection": {"kind": "lyapunov", "budget_j": -1},
-                }
-            },
-            train=False,
-        )
-
-
 @pytest.mark.oracle
 def test_two_runs_have_the_same_bytes(tmp_path):
     server = {

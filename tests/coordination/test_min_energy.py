@@ -224,8 +224,6 @@ def test_least_time_comes_true_over_a_constant_channel() -> None:
     ("optimiser", "message"),
     [
         ({}, "server.optimiser: min_energy needs to know when rounds have to be over: set its key deadline_s"),
-        ({"deadline_s": -1.0}, "server.optimiser.deadline_s: must be > 0"),
-        ({"deadline_s": 1.7e308}, "server.optimiser.deadline_s: must be <= 1000000000000"),
         ({"deadline_s": 1e-5}, "server.optimiser.deadline_s: no device can compute in 1e-05 s: device "),
         ({"deadline_s": 1.0, "min_clock_hz": 2e9}, "server.optimiser.min_clock_hz: must be <= "),
     ],

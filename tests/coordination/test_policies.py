@@ -22,7 +22,6 @@ from server_cases import (
 )
 
 import edgefl
-from edgefl.cli import main
 from edgefl.coordination.policies.asynchronous import Asynchronous
 from edgefl.coordination.policies.buffered import Buffered
 from edgefl.coordination.policies.deadline import Deadline
@@ -395,56 +394,6 @@ def test_when_all_transfers_fail_the_run_ends_and_the_model_stays(name, limit_s)
 
 
 # What is refused
-
-REFUSED = {
-    "no deadline": ("server: {policy: deadline}", "server.deadline_s: is required"),
-    "no deadline, kept": ("server: {policy: {kind: deadline, late: keep}}", "server.deadline_s: is required"),
-    "a deadline that overflows": (
-        "server: {policy: deadline, deadline_s: 1.7e308}",
-        "server.deadline_s: must be <= 1000000000000",
-    ),
-    "a deadline of 0": ("server: {policy: deadline, deadline_s: 0}", "server.deadline_s: must be > 0, got 0"),
-    "a deadline without meaning": (
-        "server: {deadline_s: 1}",
-        "server.deadline_s: the policy synchronous has no deadline",
-    ),
-    "of over-selection": (
-        "server: {policy: over_selection, deadline_s: 1}",
-        "server.deadline_s: the policy over_selection has no deadline",
-    ),
-    "an endless deadline": (
-        "server: {policy: deadline, deadline_s: .inf}",
-        "server.deadline_s: must be a finite number",
-    ),
-    "kept, but how": (
-        "server: {policy: {kind: deadline, late: maybe}, deadline_s: 1}",
-        "server.policy.late: must be 'drop' or 'keep', got \"maybe\"",
-    ),
-    "an empty buffer": ("server: {policy: {kind: buffered, buffer: 0}}", "server.policy.buffer: must be >= 1, got 0"),
-    "a factor below 1": (
-        "server: {policy: {kind: over_selection, factor: 0.9}}",
-        "server.policy.factor: must be >= 1, got 0.9",
-    ),
-    "no such policy": (
-        "server: {policy: buffer}",
-        'server.policy: unknown server policy "buffer" (did you mean "buffered"?)',
-    ),
-    "no such key": ("server: {policy: {kind: asynchronous, buffer: 3}}", "server.policy.buffer: unknown key"),
-}
-
-
-@pytest.mark.oracle
-@pytest.mark.parametrize("case", list(REFUSED))
-def test_refusals_are_one_line_with_exit_code_2(case, tmp_path, capsys):
-    text, message = REFUSED[case]
-    file = tmp_path / "s.yaml"
-    file.write_text(text + "\n")
-    assert main(["run", str(file), "--no-train", "-o", str(tmp_path / "out")]) == 2
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 1, lines
-    assert lines[0].startswith(f"edgefl: {file}:")
-    assert f": {message}" in lines[0]
-    assert not (tmp_path / "out").exists()
 
 
 def test_overlapping_policies_choose_processor_sharing_themselves():

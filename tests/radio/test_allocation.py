@@ -91,10 +91,7 @@ def test_rate_models(value, expected):
     ("value", "message"),
     [
         ({"kind": "truncated_shannon", "attenuation": 0.0}, "must be > 0, got 0.0"),
-        ({"kind": "truncated_shannon", "max_bps_hz": float("inf")}, "must be a finite number, got inf"),
         ({"kind": "truncated_shannon", "snr_gap_db": 3.0}, "unknown key"),
-        ({"kind": "mcs", "snr_gap_db": -1.0}, "must be >= 0, got -1.0"),
-        ({"kind": "mcs", "table": "16qam"}, "must be '64qam' or '256qam'"),
         ("shanon", 'unknown rate model "shanon" .did you mean "shannon"'),
     ],
 )

@@ -356,8 +356,6 @@ FULL = {"kind": "poisson", "arrivals_per_s": 1, "mean_bits": 2e6, "bps_hz": 2}  
 @pytest.mark.parametrize(
     ("radio", "text"),
     [
-        ({"background": {"kind": "constant"}}, r"radio.background.load: is required"),
-        ({"background": {"kind": "constant", "load": 1.0}}, r"radio.background.load: must be < 1"),
         ({"background": {"kind": "constant", "load": 0.6, "uplink": 2.0}}, r"fills 1.2 of the uplink, must be less"),
         (
             {"bandwidth_hz": 1e6, "background": FULL},
@@ -368,7 +366,6 @@ FULL = {"kind": "poisson", "arrivals_per_s": 1, "mean_bits": 2e6, "bps_hz": 2}  
             {"sharing": "processor", "background": {"kind": "sessions", "arrivals_per_s": 1, "mean_s": 2, "shape": 2}},
             r"radio.background.shape: is for the law pareto",
         ),
-        ({"background": {**FULL, "arrivals_per_s": -1}}, r"must be > 0, got -1"),
     ],
 )  # fmt: skip
 def test_traffic_that_cannot_be(radio, text):

@@ -281,8 +281,6 @@ REFUSED = [
         {"radio": {"trace": {"kind": "csv", "path": "link-traces.csv", "assign": "pool"}}},
         r"radio\.uplink: has no effect",
     ),
-    ({"radio": {"uplink": {"kind": "noma", "residual": 1.2}}}, r"radio\.uplink\.residual: must be <= 1"),
-    ({"radio": {"uplink": {"kind": "noma", "users_per_group": 1}}}, r"radio\.uplink\.users_per_group: must be >= 2"),
 ]
 
 

@@ -198,15 +198,6 @@ def test_csi_works_with_polls(csi: str) -> None:
         assert (result.rounds["csi_reports"] == COUNT).all()
 
 
-def test_radios_that_stay_awake_are_refused() -> None:
-    devices = SCENARIO["devices"] | {"radio_energy": {"drx_tail_s": 1.0, "drx_tail_w": 0.1}}
-    message = r"^scenario: devices\.radio_energy: the server asks for reports on channels"
-    with pytest.raises(edgefl.InputError, match=message):
-        run("perfect", devices=devices)
-    run("last", devices=devices)
-    run({"kind": "perfect", "report_bits": 0}, devices=devices)
-
-
 def test_an_agent_pays_for_reports_too() -> None:
     server = {"selection": "best_channel", "participants": 3, "csi": "perfect"}
     env = gym.make({**SCENARIO, "server": server}, action="powers")

@@ -561,18 +561,15 @@ ASYNCHRONOUS = "server: {policy: asynchronous}"
             "sessions: {groups: 2, first_group: 3}",
             ":1: sessions.first_group: must be <= 2, the number of groups, got 3",
         ),
-        ("sessions: {first_group: 2}", ":1: sessions.first_group: must be <= 1, the number of groups, got 2"),
         ("devices: {count: 3}\nsessions: {groups: 4}", ":2: sessions.groups: must be <= devices.count = 3, got 4"),
         (
             "sessions: {}\nalgorithm: {kind: fedavg, mode: wait, max_participants: 2}",
             ":2: algorithm.mode: wait would never end, as some awaited devices belong to other sessions: set it to cap",
         ),
-        ("sessions: {initialisation: {kind: proposed, pilot: ema, beta: 2}}", "beta: must be <= 1, got 2"),
         (
             "sessions: {keep_state: true, initialisation: continuous}",
             ":1: sessions.keep_state: would keep the first teacher of the initialisation continuous: leave it out",
         ),
-        ("sessions: {initialisation: prevoius}", 'unknown initialisation "prevoius" (did you mean "previous"?)'),
     ],
 )
 def test_contradictory_sessions_are_refused(lines, message, tmp_path, capsys):

@@ -650,21 +650,14 @@ REFUSED = {
         "server: {policy: {kind: split, cut: [1]}}",
         "server.policy.cut: must be the name of a layer, or its number from 1, got [1]",
     ),
-    "layer 0": (
-        "server: {policy: {kind: split, cut: 0}}",
-        "server.policy.cut: must be the name of a layer, or its number from 1, got 0",
-    ),
     "a single layer": (
         f"model: logistic\n{SPLIT}",
         "server.policy.cut: the model is not a chain of two or more layers",
     ),
-    "no chain": (f"model: din\n{SPLIT}", "server.policy.cut: the model is not a chain of two or more layers"),
     "a server that has nothing to do": (
         "server: {flops_per_s: 1e9}",
         "server.flops_per_s: the policy synchronous leaves the server nothing to train",
     ),
-    "power for nothing": ("server: {policy: split, power_w: 5}", "server.power_w: counts while the server computes"),
-    "a mode": ("server: {policy: {kind: split, mode: both}}", "server.policy.mode: must be 'parallel' or 'sequential'"),
 }
 
 

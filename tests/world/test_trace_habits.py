@@ -1,7 +1,6 @@
 """Traces of movement, links and stays as other programs and spreadsheets write them, and what messages advise."""
 
 import math
-import os
 
 import numpy as np
 import pytest
@@ -147,21 +146,8 @@ def test_spaces_between_the_quotation_marks_of_ns2_count_for_nothing(tmp_path, w
 # Messages
 
 
-GPX = '<gpx version="1.1">{}</gpx>'
 BAD_TRACES = {
     "commas between the columns": ("t.txt", "780,1,8.46,3.59\n", ":1: has 1 column between spaces; .*: write other"),
-    "SUMO's netstate": (
-        "t.xml",
-        '<netstate>\n<timestep time="0"><edge id="e"><lane id="e_0"><vehicle id="a" pos="5.10"/></lane></edge>',
-        ":1: has no coordinates, as --netstate-dump writes it: use SUMO's option --fcd-output",
-    ),
-    "Strava writes a planned route as a track without times": (
-        "t.gpx",
-        GPX.format('<trk><trkseg><trkpt lat="48" lon="11"><ele>500</ele></trkpt></trkseg></trk>'),
-        ":1: <trkpt> has no <time>, and needs one such as 2024-05-01T12:00:00Z: export the recorded activity",
-    ),
-    "a route": ("t.gpx", GPX.format('<rte><rtept lat="48" lon="11"/></rte>'), ": has points of <rtept>, which are pl"),
-    "waypoints": ("t.gpx", GPX.format('<wpt lat="48" lon="11"/><trk/>'), ": has points of <wpt>, which are planned"),
     "two runs of SUMO in one file": (
         "t.xml",
         '<fcd-export>\n<timestep time="0"/></fcd-export>\n<fcd-export></fcd-export>',
@@ -171,26 +157,6 @@ BAD_TRACES = {
         "t.csv",
         "time_s,device,x_m,y_m\n1714564800000,a,1,2\n",
         ":2: device a: a time must be a number of seconds up to 1e.12, got 1714564800000: divide by 1000 if the times",
-    ),
-    "degrees": (
-        "t.csv",
-        "time_s,device,Lat,Lon\n0,a,48,11\n",
-        ":1: has no column x_m.*: name the longitude x_m and the latitude y_m, and set coordinates: lon_lat",
-    ),
-    "rows of a receiver without a fix": (
-        "t.csv",
-        "time_s,device,x_m,y_m\n0,a,1,1\n5,a,,\n",
-        ':3: x_m: must be a number, got "": leave out rows without a position',
-    ),
-    "dates as spreadsheets show them": (
-        "t.csv",
-        "time_s,device,x_m,y_m\n01/05/2024 12:00:00,a,1,1\n",
-        ":2: time_s: must be seconds, or a timestamp such as 2024-05-01T12:00:00Z, got",
-    ),
-    "San Francisco's taxis": (
-        "t.txt",
-        "37.75 -122.39 0 1213084687 x\n",
-        ":1: has 5 columns between spaces; .*: write other traces",
     ),
 }
 
@@ -208,25 +174,6 @@ def test_degrees_are_read_as_the_message_advises(tmp_path):
     track = track_of(tmp_path / "t.csv", 1, coordinates="lon_lat")
     before, after = (track.positions_m(np.array([0]), time_s)[0] for time_s in (0.0, 10.0))
     assert after - before == pytest.approx([0, math.radians(0.001) * 6_371_008.8])  # northward
-
-
-@pytest.mark.parametrize("kind", ["mobility", "radio"])
-def test_a_folder_of_folders_names_one_of_them(tmp_path, kind):
-    (tmp_path / "Static").mkdir()
-    (tmp_path / "Driving").mkdir()
-    message = r"holds no files that end in .csv \(or with .gz\), but folders, such as Driving: name one"
-    keys = {"mobility": {"kind": "trace", "path": str(tmp_path), "format": "g_nettrack"}, "radio": RADIO}
-    if kind == "radio":
-        keys = {"radio": {"kind": "trace", "trace": {"kind": "g_nettrack", "path": str(tmp_path)}}}
-    with pytest.raises(InputError, match=message):
-        edgefl.run({**keys, "rounds": 1, "devices": {"count": 1}, "server": {"participants": 1}}, train=False)
-
-
-@pytest.mark.skipif(os.sep != "/", reason="backslashes are between folders there")
-def test_backslashes_between_folders_are_mentioned(tmp_path):
-    message = r"no such file or folder as .*: write / between folders, as everywhere but on Windows"
-    with pytest.raises(InputError, match=message):
-        edgefl.run({"mobility": {"kind": "trace", "path": f"{tmp_path}\\t.csv"}}, train=False)
 
 
 def test_short_absences_are_seen_by_frequent_checks(tmp_path):
@@ -284,23 +231,6 @@ def test_values_in_other_units_are_mentioned(tmp_path, columns, row, message):
     assert [message in note for note in notes] == [True] * bool(message)
 
 
-def test_an_empty_snr_is_refused_without_a_rate_as_remedy(tmp_path):
-    path = tmp_path / "links.csv"
-    path.write_text("device,time_s,downlink_snr_db,uplink_snr_db\n0,0,,3\n")
-    with pytest.raises(InputError, match=r'downlink_snr_db: must be a number, got "": leave the row out'):
-        load(
-            {"devices": {"count": 1}, "radio": {"kind": "trace", "trace": {"kind": "csv", "path": str(path)}}}
-        ).radio.trace.recordings()
-
-
-def test_a_throughput_log_in_place_of_mahimahi_is_refused(tmp_path):
-    (tmp_path / "log").write_text("0.0 2.31\n0.5 3.31\n")
-    files = [{"downlink": str(tmp_path / "log"), "uplink": str(tmp_path / "log")}]
-    trace = {"kind": "mahimahi", "files": files}
-    with pytest.raises(InputError, match=r'log:1: must be a whole .*"0.0 2.31": for rates over time, write a CSV file'):
-        load({"devices": {"count": 1}, "radio": {"kind": "trace", "trace": trace}}).radio.trace.recordings()
-
-
 def test_stays_in_seconds_since_1970_are_mentioned_and_timestamps_count_from_the_first(tmp_path, warned):
     path = tmp_path / "stays.csv"
     keys = {"devices": {"count": 1}, "churn": {"kind": "trace", "path": str(path)}}
@@ -331,13 +261,6 @@ def test_a_movement_that_is_over_before_the_run_is_mentioned(tmp_path, warned):
     track_of(path, 1, time_offset_s=-100)
     (line,) = warned()
     assert "the file ends 41 s before the run begins, so its devices stand at their last samples" in line
-
-
-def test_published_stays_without_their_format_name_the_key(tmp_path):
-    path = tmp_path / "state_traces.json"
-    path.write_text('{"0": {"messages": "2020-01-02 00:00:00\\tscreen_lock"}}')
-    with pytest.raises(InputError, match=r"json:1: is JSON, and no table of stays: set format to flash or fedscale"):
-        load({"devices": {"count": 2}, "churn": {"kind": "trace", "path": str(path)}})
 
 
 def test_a_stay_without_an_end_needs_inf(tmp_path):
