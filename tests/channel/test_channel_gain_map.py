@@ -51,16 +51,6 @@ def test_errors_fall_with_the_square_of_the_step():
     assert worst_db(5.0) < 0.02
 
 
-def test_a_power_law_is_met_better_in_decibels_than_in_linear_gains():
-    x = np.arange(10.0, 211.0, 20.0)
-    points = np.random.default_rng(3).uniform(10, 200, (2000, 2))
-    gain_db = -free_space.path_loss_db(np.hypot(x, x[:, None]), 3.5e9)
-    exact_db = -free_space.path_loss_db(np.hypot(*points.T), 3.5e9)
-    in_db = gain_map.bilinear(x, x, gain_db, points)
-    linear = 10 * np.log10(gain_map.bilinear(x, x, 10 ** (gain_db / 10), points))
-    assert np.abs(in_db - exact_db).mean() < np.abs(linear - exact_db).mean()
-
-
 def test_line_of_sight_is_that_of_the_nearest_point():
     los = np.random.default_rng(2).random((len(Y_M), len(X_M))) < 0.5
     found = gain_map.nearest(X_M, Y_M, los, INSIDE_M)

@@ -1,7 +1,5 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from channel import geometry, interference, rate
 
@@ -64,19 +62,6 @@ def test_nothing_comes_from_other_bands_or_no_cells(group):
     gain, cell, _ = drop(cells=len(group))
     np.testing.assert_array_equal(interference.downlink_w_hz(gain, cell, group, np.ones(len(group)), 1e8), 0.0)
     np.testing.assert_array_equal(interference.uplink_w_hz(gain, cell, group, np.ones(len(cell)), 1e8), 0.0)
-
-
-@pytest.mark.oracle
-@settings(deadline=None, derandomize=True)
-@given(st.integers(0, 1000), st.floats(0, 1e3), st.floats(1e3, 1e9))
-def test_linear_in_power_and_inverse_to_the_band(seed, factor, band_hz):
-    gain, cell, rng = drop(seed=seed)
-    group = geometry.reuse_group(7, 3)
-    for density, count in ((interference.downlink_w_hz, 7), (interference.uplink_w_hz, len(cell))):
-        one_w, other_w = rng.random((2, count))
-        one, other = (density(gain, cell, group, power_w, 1.0) for power_w in (one_w, other_w))
-        both = density(gain, cell, group, one_w + factor * other_w, band_hz)
-        np.testing.assert_allclose(both, (one + factor * other) / band_hz, rtol=1e-11)
 
 
 def test_received_power_equals_sent_power_times_gain():

@@ -88,51 +88,10 @@ def test_against_the_naive_loop():
     assert gain[0] == arguments["start"][0]
 
 
-@pytest.mark.parametrize("chunk_values", [1, 50, 1_000, 2**14])
-def test_walk_does_not_depend_on_chunks(monkeypatch, chunk_values):
-    arguments = population()
-    expected = walk(arguments)
-    monkeypatch.setattr(slot_walk, "CHUNK_VALUES", chunk_values)
-    for actual, wanted in zip(walk(arguments), expected, strict=True):
-        np.testing.assert_array_equal(actual, wanted)
-
-
-def test_rows_do_not_depend_on_order_or_other_rows():
-    arguments = population()
-    expected = walk(arguments)
-    subsets = [np.random.default_rng(4).permutation(40), np.arange(0, 40, 3), *np.arange(40)[:, None]]
-    for rows in subsets:
-        chosen = walk({name: values[rows] for name, values in arguments.items()}, keys=rows)
-        for actual, wanted in zip(chosen, expected, strict=True):
-            np.testing.assert_array_equal(actual, wanted[rows])
-
-
 def test_slots_is_walk_without_the_gain():
     arguments = population()
     durations_s = transfer.slots(**arguments, slot_s=SLOT_S, innovations=Streams(range(40)))
     np.testing.assert_array_equal(durations_s, walk(arguments)[0])
-
-
-def test_scalars_broadcast():
-    arguments = {"payload_bits": 1e5, "mean_snr": [1e3] * 3, "bandwidth_hz": 1e6, "correlation": RHO, "start": 1.0}
-    spread = {name: np.broadcast_to(values, 3) for name, values in arguments.items()}
-    durations_s = transfer.slots(**arguments, slot_s=SLOT_S, innovations=Streams(range(3)))
-    np.testing.assert_array_equal(durations_s, walk(spread)[0])
-    alone = arguments | {"mean_snr": 1e3}
-    np.testing.assert_array_equal(transfer.slots(**alone, slot_s=SLOT_S, innovations=Streams([0])), durations_s[:1])
-
-
-def test_no_rows():
-    durations_s, gain = walk({name: values[:0] for name, values in population().items()})
-    assert durations_s.shape == gain.shape == (0,)
-
-
-def test_arguments_are_left_alone():
-    arguments = population()
-    copies = {name: values.copy() for name, values in arguments.items()}
-    walk(arguments)
-    for name, values in arguments.items():
-        np.testing.assert_array_equal(values, copies[name])
 
 
 def test_draws_only_for_rows_under_way_and_in_bounded_chunks(monkeypatch):
@@ -146,14 +105,6 @@ def test_draws_only_for_rows_under_way_and_in_bounded_chunks(monkeypatch):
         assert rows.size * count <= 4_000
         walked += count
     assert len(source.calls) > 3
-
-
-def test_few_draws_remain_unused():
-    rows = 50
-    source = Streams(range(50))
-    durations_s = transfer.slots(1e7, 10 ** np.linspace(2, 4, rows), 1e6, SLOT_S, RHO, source, 1.0)
-    drawn = sum(asked.size * count for asked, count in source.calls)
-    assert drawn < 1.3 * durations_s.sum() / SLOT_S
 
 
 @pytest.mark.oracle

@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-import simpy
 from radio_cases import DEVICE_W, NOISE_W_HZ, SERVER_W, SLOT_S, STILL, still_slots
 from server_cases import (
     BAND_HZ,
@@ -22,10 +21,6 @@ from server_cases import (
 )
 
 import edgefl
-from edgefl.coordination.policies.asynchronous import Asynchronous
-from edgefl.coordination.policies.buffered import Buffered
-from edgefl.coordination.policies.deadline import Deadline
-from edgefl.coordination.policies.over_selection import OverSelection
 from edgefl.scenario import load
 from edgefl.server.server import Server
 
@@ -96,11 +91,6 @@ def test_over_selection_waits_for_the_first_and_cuts_the_rest_there(factor):
     assert late.reshape(4, asked).tolist() == (needed > sixth[:, None] + 1e-9).tolist()
     assert spent_s(result.devices) == pytest.approx(np.minimum(needed, sixth[:, None]).ravel())
     check_books(result.rounds, result.devices, result.summary)
-
-
-def test_over_selection_asks_at_most_all_devices():
-    result = run({"policy": {"kind": "over_selection", "factor": 100}, "participants": 5})
-    assert result.rounds[["selected", "received"]].to_numpy().tolist() == [[20, 5]] * 4
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
@@ -320,60 +310,6 @@ def test_order_of_simultaneous_events_has_no_effect(name, monkeypatch):
     dispatch = Server.dispatch
     monkeypatch.setattr(Server, "dispatch", lambda self, ids: dispatch(self, ids[::-1])[::-1])
     assert_same(run(server, **changes), plain)
-
-
-class Steps:
-    """A server without a world: devices 0 to 3, whose parts all end at 1 s, device i's after 3 i steps of no time."""
-
-    participants = 2
-    deadline_s = 1.0
-
-    def __init__(self):
-        self.env = simpy.Environment()
-        self.time_is_up = self.env.event()
-        self.rounds = []
-        self.ended = []
-
-    def ready(self, count=None):
-        yield self.env.timeout(0)
-        return not self.rounds
-
-    def before_refill(self, count):
-        yield from ()
-
-    def select(self, count=None, *, refill=False):
-        return np.array([], dtype=int) if refill else np.arange(4)
-
-    def dispatch(self, ids):
-        return [self.env.process(self.part(int(device))) for device in ids]
-
-    def part(self, device):
-        try:
-            yield self.env.timeout(1.0)
-            for _ in range(3 * device):
-                yield self.env.timeout(0)
-            self.ended.append(device)
-        except simpy.Interrupt:
-            pass
-
-    def received(self):
-        return len(self.ended)
-
-    def aggregate(self):
-        self.rounds.append(self.ended.copy())
-
-    def close(self):
-        assert len(self.rounds) == 1
-
-
-@pytest.mark.parametrize(
-    "policy", [Deadline(), Deadline(late="keep"), OverSelection(), Buffered(buffer=1), Asynchronous()]
-)
-def test_simultaneous_arrivals_count_together(policy):
-    """However many events a moment has."""
-    server = Steps()
-    server.env.run(server.env.process(policy.run(server)))
-    assert server.rounds == [[0, 1, 2, 3]]
 
 
 @pytest.mark.oracle

@@ -62,13 +62,6 @@ def test_a_wrong_pyproject_is_refused_by_what_is_wrong_in_it(tmp_path, old, new,
     assert reason in line
 
 
-def test_an_app_that_does_not_import_is_refused_with_its_own_line(tmp_path):
-    app = write_app(tmp_path / "app", "needy_app", TRAIN)
-    file = app / "needy_app" / "client.py"
-    file.write_text("import numpy\nimport no_such_package\n\napp = None\n")
-    assert refusal(app) == f"{file}:2: ModuleNotFoundError: No module named 'no_such_package'"
-
-
 def test_an_app_of_the_older_interface_is_refused_with_the_name_of_the_present_one(tmp_path):
     app = write_app(tmp_path / "app", "older_app", TRAIN)
     (app / "older_app" / "server.py").write_text(
@@ -77,14 +70,6 @@ def test_an_app_of_the_older_interface_is_refused_with_the_name_of_the_present_o
     line = refusal(app)
     assert line.startswith(f"{app / 'pyproject.toml'}: older_app.server:app has no main function")
     assert "@app.main()" in line
-
-
-def test_an_app_with_a_syntax_error_is_refused_with_its_own_line(tmp_path):
-    app = write_app(tmp_path / "app", "odd_app", TRAIN)
-    file = app / "odd_app" / "helper.py"
-    file.write_text("a = 1\nb = = 2\n")
-    (app / "odd_app" / "client.py").write_text("from odd_app import helper\n\napp = None\n")
-    assert refusal(app) == f"{file}:2: SyntaxError: invalid syntax"
 
 
 @pytest.mark.parametrize(

@@ -414,14 +414,6 @@ def test_an_episode_can_be_cut_off_and_keeps_its_finished_rounds(tmp_path):
     assert len((tmp_path / "episode-0002" / "rounds.csv").read_text().splitlines()) == 2
 
 
-def test_before_an_episode_and_without_a_result_there_is_a_clear_error():
-    env = edgefl.gym.make(WORLD)
-    with pytest.raises(ResetNeeded, match="call reset"):
-        env.step(np.ones(20, np.int8))
-    with pytest.raises(ResetNeeded, match="no result"):
-        env.result()
-
-
 @pytest.mark.oracle
 def test_a_run_that_fails_says_why_and_keeps_its_finished_rounds(tmp_path):
     battery = {"capacity_j": 0.05}  # for a few rounds, and never charged

@@ -64,12 +64,6 @@ def test_allocations_match_their_names():
     assert len({tuple(share_hz.round(3)) for share_hz in seen}) == len(expected)  # no two are the same
 
 
-@pytest.mark.parametrize("name", ["min_energy", "min_time", "fedl"])
-def test_optimisers_are_pointed_to(name):
-    with pytest.raises(ValidationError, match=f"{name} is an unknown allocation: write server.optimiser: {name}"):
-        allocation(name)
-
-
 @pytest.mark.parametrize(
     ("value", "expected"),
     [

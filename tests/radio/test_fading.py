@@ -18,14 +18,6 @@ def parse(value):
     return ADAPTER.validate_python(value)
 
 
-@pytest.mark.parametrize("name", list(FADING.members))
-def test_members_come_back_from_their_dump(name):
-    member = parse(name)
-    assert FADING.name_of(member) == name
-    assert parse(ADAPTER.dump_python(member)) == member
-    assert FADING.summary(name)
-
-
 def test_k_factor_depends_on_the_line_of_sight():
     np.testing.assert_array_equal(parse("rayleigh").k_factor(LOS, K_DB), np.zeros(3))
     np.testing.assert_array_equal(parse("block").k_factor(LOS, K_DB), np.zeros(3))

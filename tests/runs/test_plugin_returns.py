@@ -4,8 +4,6 @@ import pytest
 from plugin_cases import PRICED, fault_of, placed, written
 from run_cases import SWEEP_BASE
 
-import edgefl
-
 CLASSES = {
     "UniformSelection": "edgefl.coordination.selection.uniform",
     "Bandit": "edgefl.coordination.selection.bandit",
@@ -82,25 +80,3 @@ def test_return_values_of_plug_ins_are_checked(case, tmp_path):
     assert f"mine.py:14: Mine.{hook} returned " in line
     assert words in line
     assert "must return " in line
-
-
-def test_positions_that_are_nan_are_found(tmp_path):
-    source = """
-        import numpy as np
-
-        from edgefl.world.mobility.base import Track, WithSpeed
-
-
-        class Mine(WithSpeed):
-            def track(self, area, count, streams):
-                return Lost(self.speeds(count, streams))
-
-
-        class Lost(Track):
-            def positions_m(self, ids, time_s):
-                return np.full((len(ids), 2), np.nan)
-    """
-    result = edgefl.run(written(tmp_path, placed(PRICED, "mobility", "mine:Mine"), mine=source), train=False)
-    assert result.error.endswith(
-        "mine.py:13: Lost.positions_m returned NaN, must return finite positions [n, 2] in metres"
-    )

@@ -161,15 +161,6 @@ def test_key_without_a_value_counts_as_left_out(section):
     VALIDATOR.validate({section: None})
 
 
-def test_unknown_or_required_key_without_a_value_is_a_fault():
-    with pytest.raises(InputError, match="sedd: unknown key"):
-        load({"sedd": None})
-    with pytest.raises(InputError, match=r"data\.path: is required"):
-        load({"data": {"dataset": "npz", "path": None}})
-    with pytest.raises(InputError, match=r"data\.coefficients: is required"):
-        load({"data": {"dataset": "quadratic", "coefficients": None}})
-
-
 def test_keys_of_the_file_override_those_of_the_dataset():
     raw = {"data": {"dataset": "quadratic", "coefficients": [[1, 0, 0], [1, 1, 0]]}, "devices": None}
     scenario = load(raw)
@@ -227,31 +218,6 @@ def outcome(raw, overrides):
     except InputError as error:
         prefixes = [f"--set {override}: " for override in overrides] or ["scenario: "]
         return [fault.removeprefix(prefixes[0]) for fault in error.faults]
-
-
-@pytest.mark.parametrize(
-    ("overrides", "got"),
-    [
-        ("rounds=20", ', got a single text: write ["rounds=20"]'),
-        ({"rounds": 20}, ', got a mapping: write ["rounds=20"]'),
-        (
-            {"sessions": None, "churn": {"kind": "bernoulli", "probability": 0.4}},
-            ', got a mapping: write ["sessions=null", "churn={kind: bernoulli, probability: 0.4}"]',
-        ),
-        ([("rounds", 20)], ", got ['rounds', 20] in the list"),
-    ],
-)
-@pytest.mark.parametrize("call", [edgefl.run, edgefl.load, edgefl.sweep])
-def test_python_overrides_are_a_list(call, overrides, got, tmp_path):
-    source = "quickstart"
-    if call is edgefl.sweep:
-        source = tmp_path / "sweep.yaml"
-        source.write_text("base: quickstart\ngrid: {rounds: [1, 2]}\n")
-    with pytest.raises(InputError) as caught:
-        call(source, overrides=overrides)
-    (fault,) = caught.value.faults
-    assert fault.startswith('overrides: must be a list of "dotted.key=value" texts, such as ["rounds=20", ')
-    assert fault.endswith(got)
 
 
 def test_python_overrides_may_come_one_by_one():

@@ -129,18 +129,6 @@ def test_time_before_an_evaluation_does_not_count_twice():
     assert lasted_s.to_numpy() == pytest.approx(np.repeat(result.rounds["duration_s"].to_numpy(), 6))
 
 
-def test_events_record_the_beginning_and_answers():
-    result = evaluating(rounds=1)
-    events = result.events
-    began_s = events[events["kind"] == "evaluation_start"]["time_s"].item()
-    assert began_s == result.rounds["time_s"].item() - result.rounds["evaluation_s"].item()
-    answered = events[events["kind"] == "evaluated"]
-    _, evaluations = by_kind(result)
-    assert sorted(answered["device"]) == evaluations["device"].tolist()
-    assert answered["time_s"].min() > began_s
-    assert (events["kind"] == "download_end").sum() == 12
-
-
 def test_without_the_key_results_have_no_evaluation():
     result = run({})
     assert not {"evaluation_s", "evaluated", "evaluation_energy_j"} & set(result.rounds.columns)
@@ -343,16 +331,6 @@ def test_batteries_that_ran_out_before_the_phase_may_be_charged_until_it(name, d
 
 
 # Learning, selections, cells and channels
-
-
-def test_learning_stays_the_same_bit_by_bit():
-    server = {"selection": {"kind": "oort"}}
-    keys = {"train": True, "server": server, "training": {**BASE["training"], "local_steps": 3}}
-    result = evaluating(**keys)
-    alone = run(server, train=True, training=keys["training"])
-    assert np.array_equal(result.parameters, alone.parameters)
-    parts, _ = by_kind(result)
-    assert parts["device"].tolist() == alone.devices["device"].tolist()
 
 
 def test_a_selection_by_past_round_trips_sees_no_evaluation():

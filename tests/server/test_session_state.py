@@ -178,20 +178,3 @@ def test_contradictory_state_is_refused(lines, message, tmp_path, capsys):
     path.write_text(lines)
     assert main(["validate", str(path)]) == 2
     assert message in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        f"{PROPOSED}\nalgorithm: moon",
-        f"{PROPOSED}\nalgorithm: mifa",
-        f"{PROPOSED}\nalgorithm: fedacg",
-        "sessions: {keep_state: true}\nalgorithm: feddyn",
-        "sessions: {groups: 2}\nalgorithm: {kind: mifa, wait: true}",
-        "sessions: {groups: 1, keep_state: true}\nalgorithm: {kind: mifa, wait: true}",
-    ],
-)
-def test_consistent_state_is_allowed(lines, tmp_path):
-    path = tmp_path / "scenario.yaml"
-    path.write_text(lines)
-    assert main(["validate", str(path)]) == 0

@@ -1,6 +1,5 @@
 """Sessions: numbers of rounds, first models on quadratics by hand, present devices, costs, refusals."""
 
-import json
 from itertools import combinations
 
 import numpy as np
@@ -536,14 +535,6 @@ def test_distillation_needs_classes():
 
 
 # Scenarios
-
-
-def test_a_dumped_scenario_loads_again():
-    keys = {"sessions": {"count": 3, "rounds": 2, "initialisation": {"kind": "proposed", "pilots": 2}}}
-    scenario = load(keys)
-    assert load(json.loads(scenario.model_dump_json())) == scenario
-    assert (scenario.rounds, scenario.in_sessions.total) == (None, 7)
-    assert load({}).in_sessions.total == load({}).rounds == 60
 
 
 ASYNCHRONOUS = "server: {policy: asynchronous}"

@@ -1,7 +1,5 @@
 """Split learning: against a model that is really cut in two, whole-model training, and closed forms of its costs."""
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -585,18 +583,6 @@ def test_interrupted_participation_has_spent_exactly_its_time(sharing, after_s):
         assert (devices[name] <= whole[name] + 1e-12).all()
 
 
-def test_later_interrupt_has_sent_more():
-    sent = []
-    for after_s in (*np.linspace(0.001, 0.05, 12), 0.6):
-        _, _, devices, _ = interrupted([after_s] * 4, **changed(server=SERVER, rounds=1))
-        sent.append(devices[["bytes_down", "bytes_up"]].to_numpy().sum(axis=1))
-    sent = np.array(sent)
-    assert (np.diff(sent, axis=0) >= 0).all()
-    assert (np.diff(sent, axis=0) > 0).sum(axis=0).min() >= 3
-    whole = run(server=SERVER, rounds=1, train=False).devices
-    assert sent[-1].tolist() == whole[["bytes_down", "bytes_up"]].sum(axis=1).tolist()
-
-
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("mode", MODES)
 def test_a_transfer_that_fails_ends_the_part(mode, sharing):
@@ -673,10 +659,3 @@ def test_refusals_are_one_line_with_exit_code_2(case, tmp_path, capsys):
     assert lines[0].startswith(f"edgefl: {file}:{line}")
     assert f": {message}" in lines[0]
     assert not (tmp_path / "out").exists()
-
-
-def test_layer_name_equals_its_number():
-    for cut in ("fc2", 2):
-        scenario = load({"model": {"kind": "fcn"}, "server": {"policy": {"kind": "split", "cut": cut}}})
-        assert scenario.model.front(cut, (8, 8), 10).outputs == 200
-    assert math.isclose(load({"server": {"policy": "split", "flops_per_s": 1e12}}).server.flops_per_s, 1e12)

@@ -181,17 +181,6 @@ def test_a_day_may_have_several_charging_windows():
     assert of.next_charged_s(ONE, 24 * HOUR_S + 2 * HOUR_S + 1e4) == pytest.approx(36 * HOUR_S + 500)
 
 
-def test_the_order_of_windows_does_not_matter():
-    """In any order of names; two windows of equal power that touch are one."""
-    night = (0.3, 22, 2)
-    noon = (1.1, 12, 13)
-    for one, other in (([night, noon], [noon, night]), ([(0.3, 22, 2)], [(0.3, 0, 2), (0.3, 22, 24)])):
-        found = [Batteries(supply(idle_w=0.1, start=0.1, windows=windows)) for windows in (one, other)]
-        for hour in np.arange(0, 60, 0.7):
-            first, second = (of.columns(hour * HOUR_S) for of in found)
-            assert first == pytest.approx(second, abs=1e-8)
-
-
 def test_groups_may_have_different_windows():
     """A device with two windows, one, or none is charged in a group as if alone."""
     two = [{"power_w": 0.04, "from_h": 20, "to_h": 2}, {"power_w": {"uniform": [0.1, 0.3]}, "from_h": 11, "to_h": 13}]

@@ -76,12 +76,6 @@ def test_importance_weights_use_the_probability_of_presence():
     assert len(set(there)) > 3
 
 
-def test_the_world_is_the_same_under_two_algorithms():
-    churn = {"churn": {"kind": "bernoulli", "probability": 0.4}}
-    one, other = (edgefl.run({**SMALL, **churn, "algorithm": kind}) for kind in ("fedavg", "fedvarp"))
-    assert one.devices[["round", "device", "distance_m"]].equals(other.devices[["round", "device", "distance_m"]])
-
-
 @pytest.mark.parametrize(
     ("keys", "message"),
     [

@@ -142,12 +142,6 @@ def test_a_lower_clock_stretches_the_laws_time(images):
     np.testing.assert_allclose(slow["cpu_energy_j"], share**2 * fast["cpu_energy_j"].iloc[0], rtol=1e-9)
 
 
-def test_default_keys_change_nothing(images):
-    plain = world(images, {}).devices
-    written = world(images, {"group_s": 0, "step_s": 0, "speed": 1, "jitter": 0}).devices
-    assert plain.equals(written)
-
-
 def test_equal_speeds_are_the_plain_law(images):
     """The counts of all kinds add up to the operations that the model is priced with."""
     plain = world(images, {}).devices
