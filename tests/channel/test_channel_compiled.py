@@ -123,15 +123,6 @@ def test_innovations_of_seeds_have_the_same_bits(monkeypatch):
     np.testing.assert_array_equal(draw(), with_numba)
 
 
-def test_innovations_are_the_generators_normals():
-    rows = np.array([0, 2])
-    generators = {row: np.random.default_rng([1, row]) for row in range(3)}
-    source = transfer.innovations_of(generators.__getitem__)
-    drawn = np.concatenate([source(rows, count) for count in (1, 7, 500)], axis=1).view(float)
-    for row, draws in zip(rows, drawn, strict=True):
-        np.testing.assert_array_equal(draws, np.random.default_rng([1, row]).standard_normal(1016) * np.sqrt(0.5))
-
-
 @pytest.mark.parametrize("correlation", [0.9667, -0.4, 0.0, 1.0, -1.0, "each its own"])
 @pytest.mark.parametrize("shape", [(300,), (2, 3, 1000), (40, 8), (1, 1), (0, 5), (3, 0)])
 def test_gauss_markov_has_the_bits_of_the_filter(monkeypatch, shape, correlation):

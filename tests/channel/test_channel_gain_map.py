@@ -28,15 +28,6 @@ def test_values_are_exact_to_the_bit_on_grid_points_whatever_their_neighbours():
     np.testing.assert_array_equal(found, values.reshape(2, -1)[:, known])
 
 
-def test_values_lie_between_those_of_the_corners():
-    values = np.random.default_rng(2).uniform(-120, -60, (len(Y_M), len(X_M)))
-    found = gain_map.bilinear(X_M, Y_M, values, INSIDE_M)
-    column = np.searchsorted(X_M, INSIDE_M[:, 0], side="right") - 1
-    row = np.searchsorted(Y_M, INSIDE_M[:, 1], side="right") - 1
-    corners = np.stack([values[row + i, column + j] for i in (0, 1) for j in (0, 1)])
-    assert ((found >= corners.min(axis=0) - 1e-12) & (found <= corners.max(axis=0) + 1e-12)).all()
-
-
 def test_errors_fall_with_the_square_of_the_step():
     """Bilinear interpolation of a smooth function has an error of second order."""
 

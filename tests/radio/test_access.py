@@ -5,7 +5,7 @@ import pytest
 import simpy
 import yaml
 from radio_cases import STILL, drop, link, transfers
-from server_cases import BAND_HZ, BASE, BITS, POLICIES, assert_same, check_books, presence_trace, run
+from server_cases import BAND_HZ, BASE, BITS, POLICIES, check_books, presence_trace, run
 
 from edgefl.core.errors import InputError
 from edgefl.radio.messages import DOWNLOAD, UPLOAD, round_trip
@@ -115,16 +115,6 @@ def test_a_round_is_longer_by_both_and_its_devices_wait_at_idle_power(policy, sh
     assert drawn_j == pytest.approx(IDLE_W * extra_s, abs=1e-9)
     if policy == "synchronous":
         check_books(later.rounds, later.devices, later.summary)
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_none_changes_nothing(policy):
-    radio = {**BASE["radio"]}
-    if policy in {"deadline_keep", "buffered", "asynchronous"}:
-        radio["sharing"] = "processor"
-    without = run(POLICIES[policy], radio=radio)
-    assert_same(without, run(POLICIES[policy], radio={**radio, "access_s": 0.0}))
-    assert_same(without, run(POLICIES[policy], radio={**radio, "access_s": {"uplink": 0}}))
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])

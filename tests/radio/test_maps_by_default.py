@@ -20,7 +20,6 @@ WITH_STATES = {
 }
 STATELESS = {"umi_los": {}, "log_distance": {}, "free_space": {}, "listed": {"path_loss_db": [98.5, 104.2]}}
 DEVICES = 60
-STREETS = ["los", "pathloss_db", "shadowing_db"]
 
 
 def rounds_of(propagation, cells, mobility="static", churn="none", **radio):

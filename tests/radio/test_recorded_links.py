@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from radio_cases import DEVICE_W
-from server_cases import BITS, ENERGY, check_books, interrupted, presence_trace, run, tables
+from server_cases import BITS, ENERGY, check_books, interrupted, presence_trace, run
 
 import edgefl
 from channel.link_traces import SnrSteps, Steps
@@ -110,19 +110,6 @@ def test_packets_of_mahimahi(tmp_path):
     exact = run({}, radio={"trace": numbered}, rounds=1)
     packets = np.ceil(BITS / 12_000)
     assert exact.devices["download_s"].to_numpy() == pytest.approx(np.full(6, packets * 1e-3), abs=1e-12)
-
-
-def test_blank_lines_of_mahimahi_count_for_nothing(tmp_path):
-    (tmp_path / "plain").write_text("1\n4\n9\n")
-    (tmp_path / "blank").write_text("\ufeff1\r\n4\r\n\r\n9\r\n\r\n \r\n")
-    found = []
-    for name in ("plain", "blank"):
-        files = [{"downlink": str(tmp_path / name), "uplink": str(tmp_path / name)}]
-        (recording,) = load(
-            {"radio": {"trace": {"kind": "mahimahi", "files": files, "assign": "pool"}}}
-        ).radio.trace.recordings()
-        found.append(recording.down.time_s.tolist())
-    assert found[0] == found[1] == pytest.approx([0.001, 0.004, 0.009])
 
 
 def test_a_pool_is_drawn_by_device_and_seed(tmp_path):
@@ -465,13 +452,6 @@ def test_keys_of_a_model_are_refused(tmp_path, changes, text):
     given = {**changes, "radio": {**traced(constant(tmp_path, 1e6, 1e6, count=100)), **changes.get("radio", {})}}
     with pytest.raises(InputError, match=text):
         load(given)
-
-
-def test_the_written_scenario_is_read_again(tmp_path):
-    result = edgefl.run({"rounds": 1, "radio": traced(constant(tmp_path, 8e6, 2e6, 100))}, train=False, device="cpu")
-    again = edgefl.run(result.scenario, train=False, device="cpu")
-    assert all(a.equals(b) for a, b in zip(tables(again), tables(result), strict=True))
-    assert result.devices[ENERGY].to_numpy().sum() > 0
 
 
 def test_an_agent_sees_no_channel_of_a_model(tmp_path):

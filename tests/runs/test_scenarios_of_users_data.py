@@ -1,8 +1,5 @@
 """Scenarios of the papers' settings whose data users bring: each runs on small files in the publishers' formats."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +8,6 @@ import pytest
 import stand_ins
 
 import edgefl
-from edgefl.core.errors import InputError
 from edgefl.scenario import load
 
 FOLDER = Path(__file__).parents[2] / "scenarios"
@@ -134,29 +130,3 @@ def test_scenario_runs_on_files_of_its_format(name, home):
     assert rounds["received"].sum() > 0
     if name == "movielens-fedeve":
         assert rounds[["test_auc", "hr_10", "ndcg_10"]].notna().all(axis=None)
-
-
-@ALL
-def test_missing_data_files_are_named(name, home):
-    with pytest.raises(InputError) as error:
-        edgefl.run(FOLDER / f"{name}.yaml")
-    (line,) = str(error.value).splitlines()
-    assert "data.dataset: " in line
-    assert "not found in " in line
-    assert CASES[name].missing in line
-
-
-@pytest.mark.process
-def test_scenarios_are_listed_with_their_data(home):
-    environment = {**os.environ, "EDGEFL_DATA": str(home)}
-
-    def edgefl_says(*arguments):
-        command = [sys.executable, "-m", "edgefl", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
-
-    listed = edgefl_says("list", "scenarios")
-    assert all(name in listed for name in CASES)
-    assert "femnist " in edgefl_says("data", "list")
-    stand_ins.femnist(home)
-    (line,) = [line for line in edgefl_says("data", "list").splitlines() if line.startswith("femnist ")]
-    assert str(home / "femnist" / "train") in line

@@ -17,7 +17,6 @@ ROOM = {"cells": {"radius_m": 20, "bs_height_m": 3}}  # indoors, as the preset's
 ALL = [(section, name) for section in presets.SECTIONS for name in presets.names(section)]
 RADIOS = [name for name in presets.names("radio") if name != "dynamic_devices"]
 DEVICES = presets.names("devices")
-BOARDS = [name for name in DEVICES if name not in ("phone", "watch")]
 
 
 def of(section, name, **keys):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -188,16 +186,6 @@ def test_csi_works_with_other_keys(name: str, csi: Any) -> None:
         assert (result.rounds["csi_reports"] > 0).any()
 
 
-@pytest.mark.parametrize("csi", ["perfect", "last"])
-def test_csi_works_with_polls(csi: str) -> None:
-    selection = {"kind": "power_of_choice", "d": 5}
-    result = run(csi, train=True, server={"selection": selection}, rounds=2)
-    assert (result.rounds["polled"] == 2).all()
-    if csi == "perfect":
-        check_books(result)
-        assert (result.rounds["csi_reports"] == COUNT).all()
-
-
 def test_an_agent_pays_for_reports_too() -> None:
     server = {"selection": "best_channel", "participants": 3, "csi": "perfect"}
     env = gym.make({**SCENARIO, "server": server}, action="powers")
@@ -214,18 +202,3 @@ def test_an_agent_pays_for_reports_too() -> None:
     by_scenario = run("perfect").devices
     expected = by_scenario[by_scenario["status"] == "reported"].groupby("device")["tx_energy_j"].first()
     np.testing.assert_allclose(reports["tx_energy_j"], expected[reports["device"]], rtol=1e-12)
-
-
-@pytest.mark.process
-def test_results_do_not_depend_on_workers(tmp_path: Path) -> None:
-    csi = {"kind": "perfect", "noise_db": 2, "age_s": 0.01}
-    scenario = {**SCENARIO, "server": {"selection": "best_channel", "participants": 3, "csi": csi}}
-    (tmp_path / "base.yaml").write_text(json.dumps(scenario))
-    (tmp_path / "sweep.yaml").write_text("base: base.yaml\nseeds: [1, 2]\n")
-    files = {}
-    for workers in (1, 2):
-        out = tmp_path / str(workers)
-        edgefl.sweep(tmp_path / "sweep.yaml", out=out, train=False, workers=workers)
-        files[workers] = [path.read_bytes() for path in sorted(out.rglob("devices.csv"))]
-    assert len(files[1]) == 2
-    assert files[1] == files[2]

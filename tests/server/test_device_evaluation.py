@@ -135,19 +135,7 @@ def test_without_the_key_results_have_no_evaluation():
     assert result.scenario["server"]["device_evaluation"] is None
 
 
-def test_the_band_of_each_cell_is_shared_by_those_that_evaluate():
-    result = evaluating(evaluation={"devices": "present"})
-    _, evaluations = by_kind(result)
-    assert evaluations[TIMES].to_numpy() == pytest.approx(phases_s(result, evaluations, BAND_HZ / 20))
-
-
 # Who evaluates, and when
-
-
-def test_all_that_are_present_may_evaluate():
-    result = evaluating(evaluation={"devices": "present"})
-    assert result.rounds["evaluated"].tolist() == [20] * 4
-    assert result.rounds["selected"].tolist() == [6] * 4
 
 
 @pytest.mark.parametrize("every", [2, 3])
@@ -333,34 +321,6 @@ def test_batteries_that_ran_out_before_the_phase_may_be_charged_until_it(name, d
 # Learning, selections, cells and channels
 
 
-def test_a_selection_by_past_round_trips_sees_no_evaluation():
-    """For a lost update the round trip is the wait for updates, without the phase."""
-    faults = {"failure_probability": 0.4, "attempts": 1}
-    radio = {**BASE["radio"], "faults": faults}
-    chosen = [
-        of.devices[~of.devices["status"].isin(EVALUATION)]["device"].tolist()
-        for of in (
-            evaluating(server={"selection": "tifl"}, radio=radio, rounds=12),
-            run({"selection": "tifl"}, radio=radio, rounds=12),
-        )
-    ]
-    assert chosen[0] == chosen[1]
-
-
-@pytest.mark.parametrize("large_scale", ["round", "time"])
-def test_devices_that_stand_still_are_where_they_were(large_scale):
-    """The large-scale channel is that of the round, also where it is a function of time."""
-    radio = {"fading": "none", "bandwidth_hz": BAND_HZ, "sharing": "fixed", "large_scale": large_scale}
-    radio["spatial_consistency"] = large_scale == "time"
-    static = {"kind": "static", "speed_mps": 0}
-    result = evaluating(radio=radio, mobility=static)
-    parts, evaluations = by_kind(result)
-    for column in ("shadowing_db", "pathloss_db", "cell"):
-        assert evaluations[column].tolist() == parts[column].tolist()
-    assert evaluations["download_s"].tolist() == pytest.approx(parts["download_s"].tolist())
-    assert parts["shadowing_db"].abs().min() > 0
-
-
 def test_devices_are_handed_over_while_they_evaluate():
     result = edgefl.run(
         {
@@ -415,17 +375,3 @@ def test_answers_bring_the_channel_that_devices_measured():
     result = evaluating(server={"csi": {"kind": "last", "report_bits": 64}}, rounds=1)
     _, evaluations = by_kind(result)
     assert (evaluations["bytes_up"] == (32 + 64) / 8).all()
-
-
-def test_an_agent_sees_evaluations_in_the_rounds_that_have_them():
-    env = edgefl.gym.make({**BASE, "server": {"participants": 6, "device_evaluation": {}}}, train=False)
-    env.reset(seed=2)
-    rows = []
-    over = False
-    while not over:
-        _, _, terminated, truncated, info = env.step(env.action_space.sample())
-        over = terminated or truncated
-        rows.append(info["row"])
-    assert len(rows) == 4
-    assert all(row["evaluated"] == row["received"] for row in rows)
-    assert all(row["evaluation_s"] > 0 for row in rows)

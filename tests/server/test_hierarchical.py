@@ -22,9 +22,6 @@ from edgefl.learning.algorithms import ALGORITHMS, Updates
 from edgefl.learning.algorithms.properties import is_divisible
 from edgefl.learning.edge_models import EdgeModels
 
-LEARNED = ["train_loss", "test_loss", "test_accuracy"]
-
-
 # Limits
 
 

@@ -310,7 +310,6 @@ def test_keys_that_work_with_sums(changes):
     assert np.isfinite(result.rounds["aggregation_mse"].dropna()).all()
 
 
-CSV = {"kind": "csv", "path": "x.csv"}
 REFUSED = {
     "server.policy: under the policy asynchronous": {"server": {"policy": "asynchronous"}},
     "server.policy: under the policy deadline": {"server": {"policy": "deadline", "deadline_s": 1}},

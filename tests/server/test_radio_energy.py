@@ -1,15 +1,10 @@
 """Energy of real radios: amplifier, circuit and DRX tail, in the ledger and in batteries; base stations."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from plugin_cases import fault_of, written
 from radio_cases import DEVICE_W, SERVER_W
 from server_cases import BASE, POLICIES, run
-
-import edgefl
 
 ENERGY = ["rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j"]
 RADIO = {"pa_efficiency": 0.35, "circuit_w": 0.4}
@@ -114,10 +109,6 @@ def test_impossible_numbers_name_file_line_and_key(tmp_path, section, keys, matc
 EARTH = {"static_w": 112.0, "slope": 2.6}  # a micro base station with two antennas
 
 
-def sent_s(devices, share=1.0):
-    return (devices["download_s"] * share).sum()
-
-
 def test_base_stations_draw_fixed_power_and_power_for_sending():
     """P_0 over the run, Delta_p times the power of each share over its download; devices' energy is as without."""
     plain = run({})
@@ -190,30 +181,6 @@ def test_energy_to_an_accuracy_counts_base_stations_apart():
     expected_j = until[["bs_static_energy_j", "bs_load_energy_j"]].to_numpy().sum()
     assert found["bs_energy_j"] == pytest.approx(expected_j)
     assert found["energy_j"] == pytest.approx(until["energy_j"].iloc[-1])
-
-
-@pytest.mark.process
-def test_compare_and_report_show_base_stations_beside_devices(tmp_path):
-    """Only where a run has them: the whole run and each target, in numbers and in tables."""
-    keys = {"train": True, "rounds": 6, "targets": [0.2]}
-    plain = run({}, out=tmp_path / "plain", **keys)
-    counted = run({}, out=tmp_path / "counted", cells={"energy": EARTH}, **keys)
-    table = edgefl.compare([plain, counted])
-    assert np.isnan(table["bs_energy_j"].iloc[0])
-    assert table["bs_energy_j"].iloc[1] == pytest.approx(counted.summary["bs_energy_j"])
-    target_j = counted.summary["targets"][0]["bs_energy_j"]
-    assert table["to_0.2_bs_energy_j"].iloc[1] == pytest.approx(target_j)
-    from_folders = edgefl.compare([tmp_path / "plain", tmp_path / "counted"])
-    assert from_folders["bs_energy_j"].iloc[1] == pytest.approx(counted.summary["bs_energy_j"])
-    assert "bs_energy_j" not in edgefl.compare([plain, plain])
-    page = tmp_path / "page.html"
-    edgefl.report(tmp_path / "counted", out=page)
-    assert "Energy of base stations" in page.read_text()
-    done = subprocess.run(
-        [sys.executable, "-m", "edgefl", "compare", str(tmp_path / "plain"), str(tmp_path / "counted")],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert "base stations" in done.stdout
 
 
 # Power by rate: W = a + b Mbit/s

@@ -417,14 +417,6 @@ def test_costs_of_proposed():
     assert not result.rounds.duplicated(["session", "round"]).any()
 
 
-def test_learning_costs_the_same_as_pricing():
-    sessions = {"sessions": {"count": 3, "rounds": 2, "initialisation": {"kind": "proposed"}}}
-    priced = images(sessions, train=False)
-    learned = images(sessions)
-    assert priced.devices.equals(learned.devices)
-    assert (learned.rounds["test_accuracy"].isna() == (learned.rounds["round"] < 1)).all()
-
-
 def test_the_same_group_finds_its_model_again():
     """Two groups without common labels: in the fifth session the weight is on the third, the first that was like it."""
     data = {"dataset": "digits", "partition": {"kind": "label_overlap", "overlap": 0.0, "alpha": 5.0}}
@@ -535,9 +527,6 @@ def test_distillation_needs_classes():
 
 
 # Scenarios
-
-
-ASYNCHRONOUS = "server: {policy: asynchronous}"
 
 
 @pytest.mark.parametrize(

@@ -307,24 +307,6 @@ def test_segments_of_one_point_are_present_at_their_times_only(tmp_path):
     assert track.fastest_mps.tolist() == [0.0]
 
 
-def test_times_in_extensions_of_a_point_are_left_alone(tmp_path):
-    path = tmp_path / "t.gpx"
-    path.write_text(
-        "<gpx><trk><trkseg>"
-        f'<trkpt lat="0" lon="0"><time>{at(0)}</time><extensions><x:time>7</x:time></extensions></trkpt>'
-        f'<trkpt lat="0" lon="0.001"><time>{at(10)}</time></trkpt></trkseg></trk></gpx>'
-    )
-    assert track_of(path, 1, origin=[0, 0]).positions_m(np.arange(1), 10.0)[0, 0] == pytest.approx(111.2, abs=0.1)
-
-
-def test_receivers_that_write_several_points_in_a_second_are_read(tmp_path, warned):
-    points = [(0.0, at(34)), (0.001, at(39)), (0.002, at(39)), (0.003, at(39)), (0.004, at(42))]
-    track = track_of(gpx(tmp_path / "t.gpx", [[points]]), 1, origin=[0, 0])
-    assert track.positions_m(np.arange(1), 5.0)[0, 0] == pytest.approx(3 * 111.19, abs=0.1)
-    (line,) = warned()
-    assert f"2 samples repeat the time of their device's sample before (the first: device 0 at {at(39)})" in line
-
-
 def test_gap_s_decides_in_place_of_segments(tmp_path):
     """Receivers begin a segment after each second without a fix; a long pause within one is an absence."""
     path = gpx(tmp_path / "t.gpx", [[[(0.0, at(0)), (0.0, at(9))], [(0.0, at(11)), (0.001, at(500))]]])

@@ -58,12 +58,6 @@ def test_frames_at_another_rate_than_velocities_say_are_mentioned_with_the_time_
     assert len(warned()) == 1
 
 
-@pytest.mark.parametrize("keys", [{"frames_per_s": 25}, {"frames_per_s": 25, "speed_mps": 0.0}])
-def test_frames_at_the_rate_that_velocities_say_bring_no_warning(tmp_path, warned, keys):
-    track_of(obsmat(tmp_path / "obsmat.txt", **keys), 1, coordinates="metres")
-    assert not warned()
-
-
 def test_pedestrians_without_velocities_are_read(tmp_path, warned):
     """Files for the prediction of trajectories have frame, person, x, y."""
     whole = track_of(obsmat(tmp_path / "whole.txt", 25), 1)
@@ -123,16 +117,6 @@ def test_seconds_of_presence_in_a_run_are_the_time_steps_of_the_file(tmp_path, a
 
 
 NODES = "$node_(0) set X_ 0\n$node_(0) set Y_ 0\n$node_(1) set X_ 50\n$node_(1) set Y_ 0\n"
-
-
-def test_nodes_of_ns2_that_are_switched_off_are_mentioned_once(tmp_path, warned):
-    path = tmp_path / "t.tcl"
-    path.write_text(NODES + '$ns at 0.0 "$node_(1) off" \n$ns at 660.0 "$node_(1) on" \n$ns at 9.0 "$node_(0) off"\n')
-    for _ in range(2):
-        assert track_of(path, 2).on_map(np.arange(2), 5.0).all()
-    (line,) = warned()
-    assert line.startswith(f"warning: mobility.path: {path}:5: switches a node off")
-    assert line.endswith("write their stays as a trace of churn")
 
 
 def test_spaces_between_the_quotation_marks_of_ns2_count_for_nothing(tmp_path, warned):
@@ -213,24 +197,6 @@ def test_a_rate_of_0_stops_a_transfer_for_its_time_as_the_message_advises(tmp_pa
     assert link_run(tmp_path, "1e6,1e6").devices["download_s"].tolist() == pytest.approx([2.0])
 
 
-@pytest.mark.parametrize(
-    ("columns", "row", "message"),
-    [
-        ("downlink_bps,uplink_bps", "8.2,1.5", "no rate is above 8.2 bit/s: are they in Mbit/s? Multiply them by 1e6"),
-        ("downlink_bps,uplink_bps", "8.2e6,1.5e6", ""),
-        ("downlink_bps,uplink_bps", "8.2e6,5", ""),
-        ("downlink_snr_db,uplink_snr_db", "-95,-101", "no SNR is above -95 dB: are these received powers in dBm?"),
-        ("downlink_snr_db,uplink_snr_db", "-9,-12", ""),
-    ],
-)
-def test_values_in_other_units_are_mentioned(tmp_path, columns, row, message):
-    path = tmp_path / "links.csv"
-    path.write_text(f"device,time_s,{columns}\n0,0,{row}\n")
-    radio = {"kind": "trace", "trace": {"kind": "csv", "path": str(path)}}
-    notes = load({"devices": {"count": 1}, "server": {"participants": 1}, "radio": radio}).radio.trace.notes()
-    assert [message in note for note in notes] == [True] * bool(message)
-
-
 def test_stays_in_seconds_since_1970_are_mentioned_and_timestamps_count_from_the_first(tmp_path, warned):
     path = tmp_path / "stays.csv"
     keys = {"devices": {"count": 1}, "churn": {"kind": "trace", "path": str(path)}}
@@ -249,18 +215,6 @@ def test_stays_in_seconds_since_1970_are_mentioned_and_timestamps_count_from_the
     assert arrival_s("2024-05-01T12:00:00Z,2024-05-01T13:00:00Z") == 0
     assert arrival_s("0,3600") == 0
     assert len(warned()) == 1
-
-
-def test_a_movement_that_is_over_before_the_run_is_mentioned(tmp_path, warned):
-    path = tmp_path / "t.csv"
-    path.write_text("time_s,device,x_m,y_m\n0,a,50,0\n59,a,90,0\n")
-    for at_end in ("loop", "leave"):
-        track_of(path, 1, time_offset_s=-100, at_end=at_end)
-    track_of(path, 1, time_offset_s=-30)
-    assert not warned()
-    track_of(path, 1, time_offset_s=-100)
-    (line,) = warned()
-    assert "the file ends 41 s before the run begins, so its devices stand at their last samples" in line
 
 
 def test_a_stay_without_an_end_needs_inf(tmp_path):
