@@ -138,19 +138,6 @@ def test_mean_duration_of_long_transfers():
     assert durations.mean() == pytest.approx(slots, abs=4 * standard_error + 1)  # + 1: the last slot is whole
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
-@given(st.integers(0, 2**32), st.floats(0, 3e5), st.floats(0, 3e5), st.floats(0, 40))
-def test_monotone_in_payload_and_snr(seed, one_bits, other_bits, snr_db):
-    def duration_s(payload_bits, mean_snr):
-        return transfer.slots(payload_bits, mean_snr, 1e6, SLOT_S, RHO, Streams([seed]), 1.0)[0]
-
-    mean_snr = 10 ** (snr_db / 10)
-    (less, more) = sorted([one_bits, other_bits])
-    assert duration_s(less, mean_snr) <= duration_s(more, mean_snr)
-    assert duration_s(more, 2 * mean_snr) <= duration_s(more, mean_snr)
-    assert duration_s(less, mean_snr) > 0 or less == 0
-
-
 def refuse_to_draw(rows, count):
     pytest.fail(f"drew {count} slots for {rows}")
 

@@ -171,15 +171,10 @@ note(reply.error.code)
     [
         ("grid.send_and_receive(ask(nodes, ttl=-5))", "ValueError: the ttl of a message must be > 0 s, got -5"),
         (
-            "grid.send_and_receive(ask(nodes, ttl=float('nan')))",
-            "ValueError: the ttl of a message must be > 0 s, got nan",
-        ),
-        (
             "grid.send_and_receive(ask(nodes), timeout=float('nan'))",
             "ValueError: timeout must be a number of seconds, got nan",
         ),
         ("time.sleep(-1)", "ValueError: sleep length must be non-negative"),
-        ("time.sleep(float('nan'))", "ValueError: Invalid value NaN (not a number)"),
     ],
 )
 def test_invalid_times_are_refused_at_the_line_of_the_app(tmp_path, main, error):

@@ -302,15 +302,6 @@ def test_samples_that_a_model_cannot_read(tmp_path, model, largest, message):
         edgefl.run({"model": {"kind": "fasttext"}})
 
 
-def test_only_images_are_augmented():
-    scenario = {
-        "data": {"dataset": "quadratic", "coefficients": [[1, 0, 0]], "augmentation": {}},
-        "devices": {"count": 1},
-    }
-    with pytest.raises(InputError, match=r"data\.augmentation: needs images"):
-        edgefl.run(scenario)
-
-
 def test_garbage_collection_is_restored_after_a_run():
     import gc
 

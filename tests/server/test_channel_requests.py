@@ -144,47 +144,6 @@ def test_battery_that_runs_out_during_a_report_pays_its_rest() -> None:
 
 # Beside other parts of a scenario
 
-HEXAGONS: dict[str, Any] = {
-    "cells": {"layout": "hexagonal", "sites": 7},
-    "radio": {**SCENARIO["radio"], "propagation": {"kind": "umi_los", "out_of_range": "clamp"}},
-}
-# Reports that take longer than a round: devices under way end meanwhile.
-LONG_REPORTS = {"kind": "perfect", "noise_db": 1, "age_s": 0.001, "report_bits": REPORT_BITS}
-TOGETHER: dict[str, dict[str, Any]] = {
-    "handover": {
-        **HEXAGONS,
-        "cells": {"layout": "hexagonal", "sites": 7, "radius_m": 100, "handover": {}},
-        "radio": {**HEXAGONS["radio"], "spatial_consistency": True, "sharing": "processor"},
-        "mobility": {"kind": "random_waypoint", "speed_mps": {"uniform": [10, 30]}},
-    },
-    "churn": {"churn": {"kind": "poisson", "arrivals_per_s": 500, "stay_s": {"exponential": 0.01}}},
-    "coins": {"churn": {"kind": "bernoulli", "probability": 0.5}},
-    "refills": {"server": {"policy": {"kind": "buffered", "buffer": 2}}},
-    "asynchronous": {"server": {"policy": "asynchronous"}, "rounds": 9},
-    "late ones go on": {"server": {"policy": {"kind": "deadline", "late": "keep"}, "deadline_s": 0.01}},
-    "deadline": {"server": {"policy": "deadline", "deadline_s": 0.01}},
-    "over-selection": {"server": {"policy": "over_selection"}},
-    "hierarchical": {**HEXAGONS, "server": {"policy": "hierarchical"}},
-    "sequential": {"server": {"policy": "sequential"}},
-    "sessions": {"sessions": {"count": 2, "rounds": 2, "groups": 2}, "rounds": None},
-    "large scale over time": {
-        "radio": {**SCENARIO["radio"], "spatial_consistency": True, "large_scale": "time"},
-        "mobility": {"kind": "random_waypoint", "speed_mps": {"uniform": [10, 30]}},
-    },
-    "waves on a shared band": {"radio": {**SCENARIO["radio"], "fading": "jakes", "sharing": "processor"}},
-}
-
-
-@pytest.mark.parametrize("csi", [LONG_REPORTS, "mean", "last"])
-@pytest.mark.parametrize("name", TOGETHER)
-def test_csi_works_with_other_keys(name: str, csi: Any) -> None:
-    result = run(csi, **TOGETHER[name])
-    assert len(result.rounds) >= 2
-    assert (result.rounds["selected"] > 0).any()
-    if csi != "last":
-        check_books(result)
-        assert (result.rounds["csi_reports"] > 0).any()
-
 
 def test_an_agent_pays_for_reports_too() -> None:
     server = {"selection": "best_channel", "participants": 3, "csi": "perfect"}

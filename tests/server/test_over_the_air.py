@@ -291,25 +291,6 @@ def test_rounds_in_which_all_are_silent_leave_the_model(fading, truncation):
 # What goes with it, and what does not
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"backhaul": {"kind": "star", "delay_s": 0.01, "rate_bps": 1e8}},
-        {"server": {"participants": 4, "selection": {"kind": "power_of_choice", "d": 6}}},
-        {"churn": {"kind": "poisson", "arrivals_per_s": 100, "stay_s": {"exponential": 0.05}}},
-        {"training": {"local_epochs": 1, "stragglers": {"share": 0.5}}},
-        {"radio": {**AIR, "downlink": "broadcast"}},
-        {"algorithm": "fedadam"},
-        {"data": {"dataset": "digits", "partition": "iid", "redivide": "iid"}},
-    ],
-    ids=lambda changes: next(iter(changes)),
-)
-def test_keys_that_work_with_sums(changes):
-    result = edgefl.run({**KEYS, "radio": AIR, **changes}, device="cpu")
-    assert result.rounds["received"].sum() > 0
-    assert np.isfinite(result.rounds["aggregation_mse"].dropna()).all()
-
-
 REFUSED = {
     "server.policy: under the policy asynchronous": {"server": {"policy": "asynchronous"}},
     "server.policy: under the policy deadline": {"server": {"policy": "deadline", "deadline_s": 1}},

@@ -464,14 +464,6 @@ def direct_loss_db(distance_m, *, los):
     return offset_db + slope * np.log10(distance_m) + by_frequency * np.log10(3.5)
 
 
-def test_in_parallel_no_front_is_handed_on(tmp_path, capsys):
-    file = tmp_path / "s.yaml"
-    file.write_text("server: {policy: {kind: split, links: device_to_device}}\n")
-    assert main(["validate", str(file)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"edgefl: {file}:1: server.policy.links: device_to_device needs mode sequential")
-
-
 # The radio's part: transfers by turns
 
 
