@@ -7,9 +7,6 @@ import edgefl
 from channel import free_space
 from edgefl.core.errors import InputError
 from edgefl.radio.gain_maps.gain_map import GainMap, map_bytes, read_map
-from edgefl.results.report.run import coverage
-from edgefl.results.report.shared import read
-from edgefl.world.cells_section import Cells
 
 CARRIER_HZ = 3.5e9
 AXIS_M = np.arange(-300.0, 301.0, 2.0)
@@ -178,21 +175,6 @@ def test_a_damaged_file_is_refused(tmp_path):
     (tmp_path / "cell.npz").write_bytes(b"PK\3\4 and nothing else")
     with pytest.raises(InputError, match=r"cell.npz: is not a .npz file of plain arrays"):
         edgefl.run(world(str(tmp_path / "cell.npz")), train=False)
-
-
-def test_the_page_shades_the_map(tmp_path):
-    file = written(tmp_path, free_space_map(axis_m=np.arange(-260.0, 261.0, 2.0)))
-    edgefl.run(world(file), train=False, out=tmp_path / "run")
-    run = read.load(tmp_path / "run")
-    drawn = coverage.shading(run, Cells(), 0.0, 0.0, 300.0)
-    shades = np.array(drawn["z"], dtype=float)
-    x, y = np.meshgrid(drawn["x"], drawn["y"])
-    inside = (np.abs(x) <= 260) & (np.abs(y) <= 260)
-    assert np.isnan(shades[~inside]).all()
-    exact_db = free_space.path_loss_db(np.sqrt(x**2 + y**2 + 8.5**2), CARRIER_HZ)
-    np.testing.assert_allclose(shades[inside], exact_db[inside], atol=0.4)
-    (tmp_path / "cell.npz").unlink()
-    assert coverage.shading(run, Cells(), 0.0, 0.0, 300.0) is None
 
 
 def test_a_map_survives_its_file(tmp_path):

@@ -167,17 +167,3 @@ def test_wrong_measurements_are_refused(tmp_path, text, options, said):
     (tmp_path / "m.csv").write_text(text)
     with pytest.raises(InputError, match=said):
         import_map(tmp_path / "m.csv", None, ImportOptions(**options))
-
-
-def test_wrong_folders_of_deepmimo_are_refused(tmp_path):
-    folder = save_deepmimo(tmp_path / "city")
-    with pytest.raises(InputError, match=r"has the sets of receivers 1: --receivers 4 is none of them"):
-        import_map(folder, None, ImportOptions(receivers=4))
-    (folder / "inter_t000_tx001_r001.npz").unlink()
-    with pytest.raises(InputError, match=r"city: lacks inter_t000_tx001_r001.npz"):
-        import_map(folder, None, ImportOptions())
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"holds no power_t"):
-        import_map(tmp_path / "empty", None, ImportOptions())
-    with pytest.raises(InputError, match=r"its name says no format"):
-        import_map(tmp_path / "rm.mat", None, ImportOptions())

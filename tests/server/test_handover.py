@@ -470,18 +470,6 @@ def test_a_transfer_gives_up_where_no_cell_is_good_enough(tmp_path):
     assert row["bytes_down"] == pytest.approx(round(failed_s / SLOT_S) * slot_bits(START_M, 0.0) / 8, abs=1)
 
 
-def test_interference_makes_links_fail(tmp_path):
-    """Without it the near link is 20 dB above the threshold where it fails with it."""
-    rule = NO_HANDOVER | {"radio_link_failure": {"t310_s": 0.2, "out_of_sync_db": -3.0, "in_sync_db": 0.0}}
-    alone = run(tmp_path, 10**5, flops=3e6, **rule)
-    disturbed = run(tmp_path, 10**5, flops=3e6, radio={"interference": {}}, **rule)
-    assert alone.rounds["link_failures"].tolist() == [0]
-    assert disturbed.rounds["link_failures"].tolist() == [1]
-    begins_m = brentq(lambda x: better_db(x) - 3.0, 50, 399)  # noise is nothing beside the far base station
-    (time_s,) = disturbed.events["time_s"][disturbed.events["kind"] == "radio_link_failure"]
-    assert time_s == pytest.approx(measured_at_s(begins_m) + 0.2, abs=0.05)
-
-
 # On batteries
 
 

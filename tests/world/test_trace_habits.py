@@ -130,29 +130,6 @@ def test_spaces_between_the_quotation_marks_of_ns2_count_for_nothing(tmp_path, w
 # Messages
 
 
-BAD_TRACES = {
-    "commas between the columns": ("t.txt", "780,1,8.46,3.59\n", ":1: has 1 column between spaces; .*: write other"),
-    "two runs of SUMO in one file": (
-        "t.xml",
-        '<fcd-export>\n<timestep time="0"/></fcd-export>\n<fcd-export></fcd-export>',
-        ":3: holds more after the end of its outermost element, as if two files were joined: split it",
-    ),
-    "milliseconds since 1970": (
-        "t.csv",
-        "time_s,device,x_m,y_m\n1714564800000,a,1,2\n",
-        ":2: device a: a time must be a number of seconds up to 1e.12, got 1714564800000: divide by 1000 if the times",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", BAD_TRACES)
-def test_messages_about_traces_say_what_to_write(tmp_path, case):
-    name, content, message = BAD_TRACES[case]
-    (tmp_path / name).write_text(content)
-    with pytest.raises(InputError, match=rf"^mobility.path: .*{name}{message}"):
-        track_of(tmp_path / name, 1)
-
-
 def test_degrees_are_read_as_the_message_advises(tmp_path):
     (tmp_path / "t.csv").write_text("time_s,device,y_m,x_m\n0,a,48.0,11.0\n10,a,48.001,11.0\n")
     track = track_of(tmp_path / "t.csv", 1, coordinates="lon_lat")
