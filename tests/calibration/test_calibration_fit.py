@@ -205,12 +205,6 @@ def test_uploads_that_overlap_share_the_link(calibrated):
     assert (up.exchanges, up.capacity_bps) == (2, pytest.approx(16e6))
 
 
-def test_nearly_equal_sizes_count_as_one(calibrated):
-    down = calibrated(downloads(16e6, 0.3, {"a": 1e6, "b": 1.1e6}, 3, "1")).fitted.down
-    assert not down.knows_access
-    assert down.access_s == 0
-
-
 def test_rows_without_a_round_are_separate_exchanges(calibrated):
     summary = {"phase": "download", "seconds": 2.5, "bytes": 1e6, "clients": 5}
     rows = [{**summary, "device": device} for device in ("pi4", "pi5")]
@@ -223,12 +217,6 @@ def test_clients_left_empty_are_the_devices_of_the_round(calibrated):
     for row in rows:
         del row["clients"]
     assert calibrated(rows).fitted.down.capacity_bps == pytest.approx(16e6)
-
-
-def test_two_downloads_of_a_round_are_two_exchanges(calibrated):
-    rows = downloads(16e6, 0.0, {"a": 1e6}, 3, "1")
-    found = calibrated([*rows, *rows])
-    assert (found.fitted.down.exchanges, found.fitted.down.capacity_bps) == (2, pytest.approx(16e6))
 
 
 def test_powers_of_radios_follow_their_rates(calibrated):

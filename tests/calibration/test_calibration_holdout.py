@@ -45,7 +45,6 @@ def test_rounds_are_left_out_where_networks_cannot_be_predicted(rows):
     ("choice", "fault"),
     [
         ("0.7", "--hold-out 0.7: must be a share from 0 to 0.5, or names of networks"),
-        ("nan", "--hold-out nan: must be a share from 0 to 0.5, or names of networks"),
         ("lenet", '--hold-out lenet: the log has no network "lenet"; networks: net1'),
         ("net1", "--hold-out net1: leaves out all networks: name fewer"),
     ],

@@ -146,11 +146,5 @@ def test_the_symbols_do_not_depend_on_the_devices():
 def test_arguments_of_sums_out_of_range():
     with pytest.raises(ValueError, match=r"threshold = -0\.1 is out of range"):
         aircomp.mean_inverse_gain(-0.1)
-    with pytest.raises(ValueError, match=r"k_factor = nan is out of range"):
-        aircomp.sending_probability(0.1, np.nan)
-    with pytest.raises(ValueError, match=r"total_weight = 0\.0 is out of range"):
-        aircomp.mean_squared_error(1.0, 1.0, 0.0)
-    with pytest.raises(ValueError, match=r"coefficients_per_symbol = 3\.0 is out of range"):
-        aircomp.symbols(10, 3)
     with pytest.raises(ValueError, match=r"mean_inverse = 0\.0 is out of range"):
         aircomp.aligned_power_w(0.2, 1e-10, 1.0, 0.0)

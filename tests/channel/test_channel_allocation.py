@@ -133,19 +133,6 @@ def test_min_makespan_against_nested_bisection(fading):
     np.testing.assert_allclose(shares.bandwidth_hz, expected, rtol=1e-7)
 
 
-@EVERY_MODEL
-def test_no_perturbation_finishes_sooner(model):
-    payload_bits, snr_hz = population(4, 20)
-    snr_hz = snr_hz * 1e3
-    rng = np.random.default_rng(5)
-    share_hz = allocation.min_makespan(BAND_HZ, payload_bits, snr_hz, model).bandwidth_hz
-    slowest_s = (payload_bits / mean_bps(share_hz, snr_hz, model)).max()
-    for scale in np.repeat([1e-4, 1e-2, 0.3], 30):
-        other_hz = share_hz * np.exp(rng.normal(0, scale, 20))
-        other_hz *= BAND_HZ / other_hz.sum()
-        assert (payload_bits / mean_bps(other_hz, snr_hz, model)).max() > slowest_s
-
-
 @pytest.mark.parametrize("model", MODELS[2:], ids=IDS[2:])
 def test_min_makespan_gives_no_transfer_more_than_it_can_use(model):
     snr_hz = np.array([1e5, 1e13, 1e13])  # the first is 30 dB below the noise on the whole band
@@ -231,22 +218,10 @@ def test_order_does_not_matter(model):
     ("call", "message"),
     [
         (lambda: allocation.equal(0.0, 3), "band_hz = 0.0"),
-        (lambda: allocation.equal(np.nan, 3), "band_hz = nan"),
-        (lambda: allocation.equal(1e6, 0), "count = 0.0"),
-        (lambda: allocation.round_robin(-1.0, 3), "band_hz = -1.0"),
-        (lambda: allocation.round_robin(1e6, 0), "count = 0.0"),
         (lambda: allocation.proportional(1e6, [1.0, -1.0]), "payload_bits = -1.0"),
-        (lambda: allocation.proportional(1e6, [1.0, np.nan]), "payload_bits = nan"),
-        (lambda: allocation.proportional(np.inf, [1.0, 1.0]), "band_hz = inf"),
-        (lambda: allocation.proportional(1e6, []), r"payload_bits of shape \(0,\)"),
         (lambda: allocation.min_makespan(1e6, [1.0], [0.0]), "snr_hz = 0.0"),
-        (lambda: allocation.min_makespan(1e6, [1.0], [np.nan]), "snr_hz = nan"),
-        (lambda: allocation.min_makespan(1e6, [np.inf], [1.0]), "payload_bits = inf"),
-        (lambda: allocation.min_makespan(-1.0, [1.0], [1.0]), "band_hz = -1.0"),
         (lambda: allocation.min_makespan(1e6, [1.0, 2.0], [1.0]), r"snr_hz of shape \(1,\) must hold 2 numbers"),
-        (lambda: allocation.proportional_fair(1e6, [1.0, -1.0]), "snr_hz = -1.0"),
         (lambda: allocation.proportional_fair(1e6, []), r"snr_hz of shape \(0,\)"),
-        (lambda: allocation.proportional_fair(np.nan, [1.0]), "band_hz = nan"),
     ],
 )
 def test_allocation_refuses(call, message):

@@ -39,36 +39,6 @@ def both(monkeypatch, *arguments, **more):
     return results
 
 
-@pytest.mark.oracle
-@pytest.mark.parametrize("model", MODELS, ids=range(len(MODELS)))
-def test_both_loops_agree(monkeypatch, model):
-    n = 400
-    rng = np.random.default_rng(6)
-    mean_snr = 10 ** rng.uniform(-2, 9, n)
-    bandwidth_hz = rng.uniform(1e5, 1e8, n)
-    arguments = {
-        "limit_slots": rng.choice([1, 7, 8, 9, 100, 4_000, np.inf], n),
-        "payload_bits": 10 ** rng.uniform(-2, 3.8, n) * rate.mean_rayleigh_bps(bandwidth_hz, mean_snr) * SLOT_S,
-        "mean_snr": mean_snr,
-        "bandwidth_hz": bandwidth_hz,
-        "slot_s": SLOT_S,
-        "correlation": rng.choice([0.967, 0.0, -0.4, 0.99999, 1.0, -1.0], n),
-        "start": rng.standard_normal((n, 2)).view(complex)[:, 0] * math.sqrt(0.5),
-        "k_factor": rng.choice([0.0, 0.0, 0.3, 8.0, np.inf], n),
-        "hold_slots": rng.choice([1, 1, 1, 2, 7, 48], n),
-    }
-    nothing_gets_through = rate.mean_rayleigh_bps_hz(model, mean_snr) * 100 < np.log2(1 + mean_snr)
-    arguments["limit_slots"][nothing_gets_through | (np.abs(arguments["correlation"]) > 0.9999)] = 4_000
-    fast, plain = both(monkeypatch, **arguments, efficiency=model)
-    np.testing.assert_array_equal(fast.slots, plain.slots)
-    np.testing.assert_array_equal(fast.gain, plain.gain)
-    np.testing.assert_allclose(fast.sent_bits, plain.sent_bits, rtol=1e-11)
-    complete = plain.sent_bits == arguments["payload_bits"]
-    np.testing.assert_array_equal(fast.sent_bits[complete], plain.sent_bits[complete])
-    assert fast.slots.sum() > 100_000
-    assert 50 < complete.sum() < 390
-
-
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(
     seed=st.integers(0, 2**32),
@@ -151,15 +121,6 @@ def test_innovations_of_seeds_have_the_same_bits(monkeypatch):
     assert asked == [0, 2, 5, 3]  # once each
     monkeypatch.setattr(_compiled, "sfc64", lambda: None)
     np.testing.assert_array_equal(draw(), with_numba)
-
-
-def test_innovations_are_the_generators_normals():
-    rows = np.array([0, 2])
-    generators = {row: np.random.default_rng([1, row]) for row in range(3)}
-    source = transfer.innovations_of(generators.__getitem__)
-    drawn = np.concatenate([source(rows, count) for count in (1, 7, 500)], axis=1).view(float)
-    for row, draws in zip(rows, drawn, strict=True):
-        np.testing.assert_array_equal(draws, np.random.default_rng([1, row]).standard_normal(1016) * np.sqrt(0.5))
 
 
 @pytest.mark.parametrize("correlation", [0.9667, -0.4, 0.0, 1.0, -1.0, "each its own"])

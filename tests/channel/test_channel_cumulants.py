@@ -6,7 +6,7 @@ from channel_cases import Linear, Stairs, circular, rho_of
 from scipy import integrate, stats
 
 from channel import rate
-from channel.cumulants import sum_cumulants, tables_of
+from channel.cumulants import sum_cumulants
 from channel.mcs import Mcs
 
 
@@ -81,14 +81,6 @@ def test_skewness_against_simulation(snr_db, slots):
     assert total.var() == pytest.approx(variance, rel=5 * math.sqrt(2 / rows))
     assert stats.skew(total) == pytest.approx(third / variance**1.5, abs=4 * math.sqrt(6 / rows))
     assert stats.kurtosis(total) == pytest.approx(fourth / variance**2, abs=5 * math.sqrt(24 / rows))
-
-
-@pytest.mark.oracle
-def test_tables_are_the_same_each_time():
-    before = tables_of(rate.SHANNON)
-    tables_of.cache_clear()
-    for old, new in zip(before, tables_of(rate.SHANNON), strict=True):
-        np.testing.assert_array_equal(old, new)
 
 
 def test_bad_arguments_of_the_cumulants():

@@ -1,7 +1,5 @@
 """The division whose transfers all end together, though they begin at different times."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +10,6 @@ from channel import allocation, mcs, rate
 from channel.equal_finish import equal_finish
 
 BAND_HZ = 20e6
-STEPS = 150  # of the band, in the brute force
 
 
 def mean_shannon(snr):
@@ -44,19 +41,6 @@ def test_all_end_together(count, bps_hz):
     assert share_hz.sum() == pytest.approx(BAND_HZ, rel=1e-12)
     last_s = end_s(share_hz, bits, snr_hz, ready_s, bps_hz)
     np.testing.assert_allclose(last_s, last_s[0], rtol=1e-9)
-
-
-@pytest.mark.oracle
-def test_no_division_of_a_grid_ends_sooner():
-    for seed in range(6):
-        bits, snr_hz, ready_s = cell(seed, 3)
-        share_hz = equal_finish(BAND_HZ, bits, snr_hz, ready_s, rate.SHANNON.bps_hz).bandwidth_hz
-        ours_s = end_s(share_hz, bits, snr_hz, ready_s).max()
-        pairs = np.array([pair for pair in product(range(1, STEPS), repeat=2) if sum(pair) < STEPS])
-        grid = np.column_stack([pairs, STEPS - pairs.sum(axis=1)]) * BAND_HZ / STEPS
-        best_s = min(end_s(row, bits, snr_hz, ready_s).max() for row in grid)
-        assert best_s >= ours_s * (1 - 1e-12)
-        assert best_s <= ours_s * 1.1  # as near as the grid comes
 
 
 @pytest.mark.oracle
@@ -141,9 +125,6 @@ def test_shares_conserve(transfers, bps_hz, spread):
     ("arguments", "message"),
     [
         ((0.0, [1.0], [1.0], [0.0]), "band_hz = 0.0"),
-        ((1.0, [-1.0], [1.0], [0.0]), "payload_bits = -1.0"),
-        ((1.0, [1.0], [0.0], [0.0]), "snr_hz = 0.0"),
-        ((1.0, [1.0], [1.0], [-1.0]), "ready_s = -1.0"),
         ((1.0, [1.0], [1.0], [0.0, 1.0]), "ready_s of shape"),
     ],
 )

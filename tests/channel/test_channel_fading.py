@@ -48,14 +48,6 @@ def test_gauss_markov_is_the_recursion():
     np.testing.assert_array_equal(gain[2], noise[2])  # no memory
 
 
-def test_gauss_markov_of_other_shapes():
-    start = circular_normal(3, 2, 3)
-    noise = circular_normal(4, 2, 3, 8)
-    gain = fading.gauss_markov(noise, RHO, start)
-    np.testing.assert_array_equal(gain[1, 2], fading.gauss_markov(noise[1, 2], RHO, start[1, 2]))
-    assert fading.gauss_markov(noise[..., :0], RHO, start).shape == (2, 3, 0)
-
-
 @pytest.mark.parametrize("slots", [1, 7, 300])
 def test_gauss_markov_of_many_speeds_has_the_bits_of_each_alone(slots):
     """Rows of as many correlations are stepped side by side, one alone by a filter."""
@@ -88,17 +80,6 @@ def test_advance_equals_the_walk_with_summed_draws(rho, slots, seed):
     weights = rho ** np.arange(slots - 1, -1, -1) * math.sqrt(1 - rho**2)
     as_one_draw = (weights * noise).sum() / math.sqrt(1 - rho ** (2 * slots))
     np.testing.assert_allclose(fading.advance(start, rho, slots, as_one_draw), walked, atol=1e-12)
-
-
-def test_advance_has_the_distribution_of_the_walk():
-    rows = 200_000
-    slots = 12
-    start = circular_normal(7, rows)
-    moved = fading.advance(start, RHO, slots, circular_normal(8, rows))
-    assert np.mean(np.abs(moved) ** 2) == pytest.approx(1.0, abs=4 / math.sqrt(rows))
-    expected = RHO**slots
-    standard_error = math.sqrt((1 + expected**2) / 2 / rows)
-    assert np.mean(start.conj() * moved).real == pytest.approx(expected, abs=4 * standard_error)
 
 
 def test_advance_limits():
@@ -166,19 +147,8 @@ def test_autocovariance_of_the_power():
     ("call", "message"),
     [
         (lambda: fading.doppler_hz(-1.0, 3.5e9), "speed_mps = -1.0"),
-        (lambda: fading.doppler_hz(np.nan, 3.5e9), "speed_mps = nan"),
-        (lambda: fading.doppler_hz(1.0, 0.0), "carrier_hz = 0.0"),
-        (lambda: fading.doppler_correlation(1.0, 3.5e9, 0.0), "slot_s = 0.0"),
-        (lambda: fading.doppler_correlation(1.0, 3.5e9, np.nan), "slot_s = nan"),
         (lambda: fading.gauss_markov(np.ones((2, 3)), [0.5, 1.0 + 1e-12], 1.0), "correlation = 1.00000"),
-        (lambda: fading.gauss_markov(np.ones((2, 3)), np.nan, 1.0), "correlation = nan"),
-        (lambda: fading.advance(1.0, -1.1, 3, 1.0), "correlation = -1.1"),
-        (lambda: fading.advance(1.0, 0.5, -1, 1.0), "slots = -1"),
         (lambda: fading.advance(1.0, 0.5, 2.5, 1.0), "slots = 2.5 .* whole"),
-        (lambda: fading.advance(1.0, 0.5, np.nan, 1.0), "slots = nan"),
-        (lambda: fading.coherence_s(-1.0, 3.5e9), "speed_mps = -1.0"),
-        (lambda: fading.coherence_s(1.0, np.nan), "carrier_hz = nan"),
-        (lambda: fading.ricean(1.0, -0.1), "k_factor = -0.1"),
         (lambda: fading.ricean(1.0, [1.0, np.nan]), "k_factor = nan"),
     ],
 )

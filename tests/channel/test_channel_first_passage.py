@@ -250,18 +250,6 @@ def test_constant_channel(rho, k_factor):
     assert not walked(payload_bits, 10.0, BANDWIDTH_HZ, SLOT_S, rho, k_factor=k_factor)[0]
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
-@given(st.floats(-40, 120), st.floats(0, 0.99999))
-def test_walked_transfers_are_shorter_than_the_others(snr_db, rho):
-    slots = np.geomspace(1, 3e7, 400)
-    payload_bits = slots * mean_of(10 ** (snr_db / 10)) * BANDWIDTH_HZ * SLOT_S
-    mask = walked(payload_bits, 10 ** (snr_db / 10), BANDWIDTH_HZ, SLOT_S, rho)
-    assert np.all(np.diff(mask.astype(int)) <= 0)
-    samples = slots * (1 - rho**2)
-    assert mask[samples < 8].all()
-    assert not mask[samples > 60].any()
-
-
 def test_outside_the_tables_transfers_are_walked():
     payload_bits = 1e9
     snr = np.array([9.9e-5, 1.01e-4, 0.99e12, 1.01e12])
@@ -294,17 +282,6 @@ def test_durations_are_whole_slots_and_at_least_one():
     np.testing.assert_array_equal(slots >= 1, arguments["payload_bits"] > 0)
 
 
-def test_scalars_and_no_rows():
-    arguments = link(20, 10, 2_000)
-    assert fast(*arguments, 0.0, None, 1.0).shape == (1,)
-    draws = np.array([-1.0, 0.0, 1.0])
-    durations_s = fast(*arguments, draws, None, 1.0)
-    assert np.all(np.diff(durations_s) < 0)
-    np.testing.assert_array_equal(fast(np.full(3, arguments[0]), *arguments[1:], draws, None, 1.0), durations_s)
-    empty = fast(np.zeros(0), *arguments[1:], np.zeros(0), None, np.zeros(0))
-    assert empty.shape == (0,)
-
-
 def test_a_hopeless_link_is_refused():
     for mean_snr in (0.0, 1e-9, 1e-3):
         with pytest.raises(transfer.TransferTooLong, match="lowest mean SNR"):
@@ -326,12 +303,7 @@ def test_limit_holds_for_drawn_transfers():
     ("change", "message"),
     [
         ({"payload_bits": -1.0}, "payload_bits = -1.0"),
-        ({"mean_snr": np.nan}, "mean_snr = nan"),
-        ({"bandwidth_hz": 0.0}, "bandwidth_hz = 0.0"),
-        ({"slot_s": 0.0}, "slot_s = 0.0"),
         ({"correlation": 1.1}, "correlation = 1.1"),
-        ({"normal": [np.inf]}, "normal = inf"),
-        ({"k_factor": -1.0}, "k_factor = -1.0"),
         ({"payload_bits": np.ones((2, 2)), "normal": 0.0}, "must form a vector"),
     ],
 )

@@ -26,9 +26,3 @@ def test_no_module_imports_another_in_a_circle():
     graph = {path.stem: imported(path) for path in FOLDER.glob("*.py") if path.stem != "__init__"}
     order = list(graphlib.TopologicalSorter(graph).static_order())
     assert order.index("slot_walk") < order.index("first_passage") < order.index("transfer")
-
-
-def test_channel_imports_nothing_of_edgefl():
-    for path in FOLDER.rglob("*.py"):
-        assert "import edgefl" not in path.read_text(encoding="utf-8")
-        assert "from edgefl" not in path.read_text(encoding="utf-8")

@@ -131,11 +131,7 @@ def test_pairs_are_the_strongest_with_the_weakest(count):
     ("call", "text"),
     [
         (lambda: noma.interference_w([1.0, -1.0]), "received_w = -1.0"),
-        (lambda: noma.interference_w([1.0, np.nan]), "received_w = nan"),
-        (lambda: noma.interference_w([1.0, 1.0], 1.5), "residual = 1.5"),
         (lambda: noma.interference_w([1.0, 1.0], order=[0, 0]), "order must name each of the 2 terminals once"),
-        (lambda: noma.sinr([1.0], 0.0), "noise_w = 0.0"),
-        (lambda: noma.rates_bps([1.0], 1.0, 0.0), "band_hz = 0.0"),
         (lambda: noma.strong_with_weak([1.0], 0), "users_per_group = 0"),
     ],
 )

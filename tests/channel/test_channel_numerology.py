@@ -110,23 +110,13 @@ def test_whole_blocks_by_hand():
     ("call", "message"),
     [
         (lambda: numerology.resource_blocks(55e6, 30e3), "at 30 kHz spacing: the nearest are 50 MHz and 60 MHz"),
-        (lambda: numerology.resource_blocks(100e6, 15e3), "at 15 kHz spacing: the nearest are 45 MHz and 50 MHz"),
-        (lambda: numerology.resource_blocks(5e6, 60e3), "at 60 kHz spacing: the nearest are 10 MHz and 15 MHz"),
-        (lambda: numerology.resource_blocks(np.nan, 30e3), "bandwidth_hz = nan"),
-        (lambda: numerology.resource_blocks(-1.0, 30e3), "bandwidth_hz = -1.0"),
         (lambda: numerology.resource_blocks(20e6, 120e3), "spacing_hz = 120000 is not a subcarrier spacing of FR1"),
         (
             lambda: numerology.resource_blocks(400e6, 60e3, 28e9),
             "the nearest are 100 MHz and 200 MHz",
         ),
         (lambda: numerology.slot_s(30e3, 28e9), r"of FR2 \(carrier 28 GHz\): 60000 or 120000"),
-        (lambda: numerology.slot_s(30e3, -1.0), "carrier_hz = -1.0"),
-        (lambda: numerology.block_hz(np.nan), "spacing_hz = nan"),
-        (lambda: numerology.slot_s(0.0), "spacing_hz = 0"),
         (lambda: numerology.whole_blocks([1.0, -1.0], 3), "shares = -1.0"),
-        (lambda: numerology.whole_blocks([1.0, np.nan], 3), "shares = nan"),
-        (lambda: numerology.whole_blocks([0.0, 0.0], 3), "sum of shares = 0.0"),
-        (lambda: numerology.whole_blocks([1.0], 0), "blocks = 0"),
     ],
 )
 def test_numerology_refuses(call, message):

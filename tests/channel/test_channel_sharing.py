@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from channel import mcs, rate, sharing, transfer
 
@@ -46,22 +45,6 @@ def test_against_a_loop(model):
     assert ends == {True, False}
 
 
-@pytest.mark.oracle
-@settings(deadline=None, derandomize=True)
-@given(
-    arrays(float, (3, 12), elements=st.floats(0, 10)),
-    arrays(float, 3, elements=st.floats(0, 1e4)),
-    arrays(float, 3, elements=st.floats(0, 1e6)),
-)
-def test_race_ends_at_the_first_completion(power, payload_bits, bandwidth_hz):
-    race = sharing.race(power, payload_bits, np.array([1.0, 10.0, 100.0]), bandwidth_hz, SLOT_S)
-    sent_bits = np.column_stack([np.zeros(3), race.sent_bits])  # by the end of slot 0, 1, ...
-    over = (sent_bits >= payload_bits[:, None]).any(axis=0)
-    assert not over[: race.slots].any()
-    assert over[race.slots] or race.slots == 12
-    assert (np.diff(sent_bits, axis=1) >= 0).all()
-
-
 def test_a_race_alone_is_a_transfer():
     # the same payload and the same gains as a transfer that has the band to itself
     draws = np.random.default_rng(3).standard_normal((1, 4_000)).view(complex) * math.sqrt(0.5)
@@ -71,33 +54,9 @@ def test_a_race_alone_is_a_transfer():
         assert race.slots == done.slots[0]
 
 
-def test_equal_transfers_end_together():
-    power = np.repeat(np.random.default_rng(1).exponential(size=(1, 50)), 4, axis=0)
-    race = sharing.race(power, [8e3] * 4, [10.0] * 4, [1e6] * 4, SLOT_S)
-    assert 1 < race.slots < 50
-    np.testing.assert_array_equal(race.sent_bits, race.sent_bits[:1].repeat(4, axis=0))
-    assert (race.sent_bits[:, race.slots - 1] >= 8e3).all()
-
-
 def test_an_exact_fill_takes_no_further_slot():
     race = sharing.race(np.ones((2, 20)), [5_000.0, 5_001.0], [1.0, 1.0], [1e6, 1e6], SLOT_S)  # 500 bits a slot
     assert race.slots == 10
-
-
-def test_without_bandwidth_nothing_is_sent():
-    race = sharing.race(np.ones((2, 30)), [1.0, 5_000.0], [1.0, 1.0], [0.0, 1e6], SLOT_S)
-    assert race.slots == 10
-    np.testing.assert_array_equal(race.sent_bits[0], 0.0)
-    assert sharing.race(np.ones((2, 30)), [1.0, 1.0], [1.0, 1.0], [0.0, 0.0], SLOT_S).slots == 30
-
-
-def test_nothing_to_send_takes_no_slot():
-    assert sharing.race(np.ones((2, 5)), [0.0, 1e9], [1.0, 1.0], [1e6, 1e6], SLOT_S).slots == 0
-
-
-def test_race_without_transfers_or_slots():
-    assert sharing.race(np.empty((0, 5)), [], [], [], SLOT_S).slots == 5
-    assert sharing.race(np.empty((3, 0)), [1.0] * 3, [1.0] * 3, [1e6] * 3, SLOT_S).slots == 0
 
 
 @settings(deadline=None, derandomize=True, max_examples=40)
@@ -133,14 +92,7 @@ def test_bits_are_conserved_over_the_divisions_of_a_band(payloads):
     ("place", "name", "bad"),
     [
         (0, "power", [[-1.0], [1.0]]),
-        (0, "power", [[np.nan], [1.0]]),
         (1, "payload_bits", [-1.0, 1.0]),
-        (1, "payload_bits", [np.nan, 1.0]),
-        (2, "mean_snr", [-1.0, 1.0]),
-        (2, "mean_snr", [1.0, np.inf]),
-        (3, "bandwidth_hz", [-1.0, 1.0]),
-        (3, "bandwidth_hz", [np.nan, 1.0]),
-        (4, "slot_s", 0.0),
     ],
 )
 def test_out_of_range(place, name, bad):

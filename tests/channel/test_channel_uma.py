@@ -58,9 +58,3 @@ def test_path_loss_uses_the_drawn_height():
     expected_db = 28 + 40 * math.log10(d_3d) + 20 * math.log10(3.5) - 9 * math.log10(280.0**2 + 2.5**2)
     assert far_db == pytest.approx(expected_db)
     assert far_db > near_db + 0.5
-
-
-@pytest.mark.parametrize("bad", [-0.1, 1.5, np.nan])
-def test_breakpoint_refuses_an_environment_above_the_terminal(bad):
-    with pytest.raises(ValueError, match=f"environment_m = {bad} is out of range"):
-        uma.breakpoint_m(3.5e9, environment_m=bad)

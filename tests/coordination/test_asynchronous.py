@@ -283,24 +283,9 @@ class TestArithmetic:
             vectors = {"delta": self.MODELS - torch.stack(starts)}
         return Updates(vectors, np.array([2, 5]), np.array([1, 100]), 10, staleness=ages, starts=starts)
 
-    @pytest.mark.parametrize("ages", [None, np.zeros(2, dtype=np.int64)])
-    def test_updates_without_ages_count_as_fresh(self, ages):
-        for kind in (FedAsync(), FedAsync(staleness="hinge"), FedAsync(staleness="constant")):
-            after = kind.aggregate({"w": self.W}, self.updates(ages))["w"]
-            expected = 0.4 * (0.4 * self.W + 0.6 * self.MODELS[0]) + 0.6 * self.MODELS[1]
-            assert torch.allclose(after, expected, rtol=1e-14)
-        after = FedBuff().aggregate({"w": self.W}, self.updates(ages, delta=self.MODELS))["w"]
-        assert torch.allclose(after, self.W + self.MODELS.mean(dim=0), rtol=1e-14)
-
     def test_mixing_1_keeps_the_last_simultaneous_update(self):
         after = FedAsync(mixing=1.0).aggregate({"w": self.W}, self.updates())["w"]
         assert torch.equal(after, self.MODELS[1])
-
-    def test_buffered_rounds_with_some_participants(self):
-        """Each keeps the model that it had received."""
-        first, second = (self.updates().only(np.array([row])) for row in (0, 1))
-        assert torch.equal(FedAsync(mixing=1.0).aggregate({"w": self.W}, first)["w"], self.MODELS[0])
-        assert torch.equal(FedAsync(mixing=1.0).aggregate({"w": self.W}, second)["w"], self.MODELS[1])
 
     def test_discounts_follow_their_formulas(self):
         """Xie et al., section 5.2: a = 0.5, or a = 10 and b = 4."""
@@ -316,28 +301,12 @@ class TestArithmetic:
             traced = algorithm.trace({"w": self.W}, this)
             assert traced == pytest.approx({"staleness": 5.5, "staleness_weight": weight})
 
-    @pytest.mark.oracle
-    @given(st.lists(st.integers(0, 50), min_size=2, max_size=2), st.sampled_from(["constant", "polynomial", "hinge"]))
-    def test_fedasync_stays_between_the_models(self, ages, staleness):
-        """A convex combination of the server's model and those received."""
-        this = self.updates(np.array(ages))
-        after = FedAsync(staleness=staleness).aggregate({"w": self.W}, this)["w"]
-        everything = torch.stack([self.W, *self.MODELS])
-        assert (after >= everything.amin(dim=0) - 1e-12).all()
-        assert (after <= everything.amax(dim=0) + 1e-12).all()
-
     def test_pull_equals_fedprox(self):
         local = LocalContext(self.W, 0.1)
         w = self.MODELS[0]
         gradient = self.MODELS[1]
         assert torch.equal(FedAsync(mu=0.3).correct(gradient, w, local), FedProx(mu=0.3).correct(gradient, w, local))
         assert torch.equal(FedAsync().correct(gradient, w, local), FedAvg().correct(gradient, w, local))
-
-    def test_both_send_a_model_each_way(self):
-        for algorithm in (FedAsync(), FedBuff()):
-            sent = algorithm.finish(self.MODELS[0], LocalContext(self.W, 0.1))
-            assert {name: vector.tolist() for name, vector in sent.items()} == {"delta": [2, 2, -4]}
-            assert not algorithm.downlink(algorithm.server_state(self.W))
 
 
 # Nothing is lost

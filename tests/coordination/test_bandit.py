@@ -142,22 +142,3 @@ def test_impossible_shares_are_one_line():
     selection = {"kind": "bandit", "variant": "cs-ucb-q", "share": 0.3}
     with pytest.raises(edgefl.InputError, match=text):
         edgefl.run({"devices": {"count": 10}, "server": {"participants": 2, "selection": selection}}, train=False)
-
-
-@pytest.mark.oracle
-def test_fast_devices_take_part_more_often_in_a_run():
-    """Clocks that differ by 20: after the trial of all, the fast half takes most of the places."""
-    fast = {"name": "fast", "count": 5, "cpu_hz": 2e9}
-    slow = {"name": "slow", "count": 5, "cpu_hz": 1e8}
-    result = edgefl.run(
-        {
-            "rounds": 60,
-            "data": {"dataset": "digits"},
-            "devices": {"count": 10, "groups": [fast, slow]},
-            "server": {"participants": 2, "selection": "bandit"},
-        },
-        train=False,
-    )
-    assert result.status == "finished", result.error
-    late = result.devices[result.devices["round"] > 20]["device"]
-    assert (late < 5).mean() > 0.6

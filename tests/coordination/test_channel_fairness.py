@@ -13,7 +13,6 @@ from edgefl.coordination.selection.age_of_update import AgeOfUpdate, alpha_fair,
 from edgefl.coordination.selection.best_channel import BestChannel
 from edgefl.coordination.selection.proportional_fair import ProportionalFair
 from edgefl.coordination.server_view import DeviceReports
-from edgefl.core.errors import InputError, RunError
 from edgefl.core.streams import Streams
 
 STREAMS = Streams(3)
@@ -70,16 +69,6 @@ def test_the_highest_ratios_come_first_and_the_unknown_before_them():
     view = view_with(forecast_with(fading=[0.5, 2.0, np.nan, 1.0], path_gain=[9.0, 1.0, 1.0, 5.0]))
     chosen = ProportionalFair().choose(np.arange(4), 3, 0, STREAMS, view)
     assert chosen.tolist() == [2, 1, 3]
-
-
-def test_ratios_need_the_fading():
-    text = (
-        "server.csi: the selection proportional_fair compares the fading, which mean does not know: set csi to perfect"
-    )
-    with pytest.raises(InputError, match=text):
-        edgefl.run(
-            {"server": {"selection": "proportional_fair", "csi": {"kind": "mean", "report_bits": 0}}}, train=False
-        )
 
 
 # The age of updates
@@ -152,17 +141,3 @@ def test_the_greedy_choice_beside_all_subsets():
             assert found == pytest.approx(best)
         gaps.append(1 - found / best)
     assert np.mean(gaps) < 0.05
-
-
-def test_no_device_in_time_is_one_line():
-    selection = AgeOfUpdate(upload_s=0.5)
-    view = view_with(forecast_with(upload_s=[3.0, 2.0]), memory=[[0], [0]])
-    text = "no device can upload within 0.5 s; the first would be device 1, on the whole band, after 2 s"
-    with pytest.raises(RunError, match=text):
-        selection.choose(np.arange(2), 2, 0, STREAMS, view)
-
-
-def test_age_needs_csi_only_for_upload_times():
-    assert not AgeOfUpdate().needs_csi
-    with pytest.raises(InputError, match=r"server.csi: the selection age_of_update needs to know channels"):
-        edgefl.run({"server": {"selection": {"kind": "age_of_update", "upload_s": 1.0}}}, train=False)

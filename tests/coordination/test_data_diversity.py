@@ -128,7 +128,6 @@ def test_samples_without_classes_are_one_line():
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"size": -1.0}, "server.selection.size: must be >= 0, got -1"),
         ({"diversity": 0.0, "size": 0.0, "age": 0.0}, "diversity, size and age must not all be 0"),
     ],
 )

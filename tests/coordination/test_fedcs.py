@@ -11,7 +11,7 @@ from forecast_cases import forecast_with, view_with
 
 import edgefl
 from edgefl.coordination.selection.fedcs import FedCS, packed
-from edgefl.core.errors import InputError, RunError
+from edgefl.core.errors import RunError
 from edgefl.core.streams import Streams
 
 DEVICES = 8
@@ -148,21 +148,6 @@ def test_in_a_run_all_are_in_time():
         {**STILL, "server": {**server, "selection": "uniform", "deadline_s": float(deadline_s)}}, train=False
     )
     assert blind.rounds["late"].sum() > 0
-
-
-@pytest.mark.parametrize(
-    ("server", "message"),
-    [
-        (
-            {"csi": {"kind": "perfect", "report_bits": 0}},
-            "server.selection.deadline_s: fedcs fills a round up to it: set it, or",
-        ),
-        ({}, "server.csi: the selection fedcs needs to know channels"),
-    ],
-)
-def test_missing_keys_are_one_line(server, message):
-    with pytest.raises(InputError, match=message):
-        edgefl.run({"server": {**server, "selection": "fedcs"}}, train=False)
 
 
 def test_deadline_that_no_device_meets_ends_the_run():

@@ -7,7 +7,6 @@ import itertools
 import numpy as np
 import pytest
 from forecast_cases import forecast_with, view_with
-from run_cases import content
 
 import edgefl
 from edgefl.coordination.selection.lyapunov import Lyapunov
@@ -135,28 +134,3 @@ def test_more_utility_costs_more_debt():
     assert taken == sorted(taken)
     assert owed == sorted(owed)
     assert taken[0] < taken[-1]
-
-
-def test_budgets_are_positive():
-    with pytest.raises(edgefl.InputError, match=r"server.selection.budget_j: must be > 0, got -1"):
-        edgefl.run(
-            {
-                "server": {
-                    "csi": {"kind": "perfect", "report_bits": 0},
-                    "selection": {"kind": "lyapunov", "budget_j": -1},
-                }
-            },
-            train=False,
-        )
-
-
-@pytest.mark.oracle
-def test_two_runs_have_the_same_bytes(tmp_path):
-    server = {
-        "participants": 4,
-        "csi": {"kind": "perfect", "report_bits": 0},
-        "selection": {"kind": "lyapunov", "budget_j": BUDGET_J, "v": 1e-3},
-    }
-    for name in ("one", "two"):
-        edgefl.run({**WORLD, "rounds": 10, "server": server}, out=tmp_path / name, train=False)
-    assert content(tmp_path / "one") == content(tmp_path / "two")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from optimiser_cases import forecast_of, random_forecast
+from optimiser_cases import random_forecast
 from scipy.optimize import minimize, minimize_scalar
 
 import edgefl
@@ -52,24 +51,6 @@ def least_on_shares_j(forecast: Forecast, share: Any, deadline_s: float) -> floa
         )
         total += best.fun
     return total
-
-
-@pytest.mark.oracle
-@pytest.mark.parametrize(("seed", "slack"), [(0, 1.02), (1, 1.5), (2, 20.0)])
-def test_no_grid_finds_less_for_three_devices(seed: int, slack: float) -> None:
-    forecast = random_forecast(seed, 3)
-    deadline_s = SharedBand.of(forecast).least_time_s() * slack
-    decided = MinEnergy(deadline_s=deadline_s).decide(forecast)
-    assert (finish_s(forecast, decided) <= deadline_s * (1 + 1e-9)).all()
-    ours_j = energy_j(forecast, decided)
-    # On its own shares the search over times finds as much: powers and clocks are best there.
-    assert least_on_shares_j(forecast, decided.up_share, deadline_s) == pytest.approx(ours_j, rel=1e-6)
-    grid = np.linspace(0.02, 0.98, 25)
-    found_j = np.inf
-    for one, two in product(grid, grid):
-        if one + two < 0.995:
-            found_j = min(found_j, least_on_shares_j(forecast, np.array([one, two, 1 - one - two]), deadline_s))
-    assert ours_j <= found_j * (1 + 1e-6)
 
 
 @pytest.mark.oracle
@@ -128,19 +109,6 @@ def test_endless_deadline_takes_the_least_energy() -> None:
     np.testing.assert_allclose(decided.clock_share * forecast.cpu_hz, 5e8)
 
 
-def test_longer_deadlines_never_take_more() -> None:
-    forecast = random_forecast(8, 12)
-    least_s = SharedBand.of(forecast).least_time_s()
-    spent_j = [
-        energy_j(forecast, MinEnergy(deadline_s=least_s * slack).decide(forecast))
-        for slack in (1 + 1e-9, 1.01, 1.1, 2.0, 10.0, 1e3)
-    ]
-    assert (np.diff(spent_j) <= 0).all()
-    # At the earliest time that all can keep, there is nothing left to decide.
-    fastest_j = energy_j(forecast, MinTime().decide(forecast))
-    assert spent_j[0] == pytest.approx(fastest_j, rel=1e-3)
-
-
 def test_the_deadline_of_the_server_counts_too() -> None:
     forecast = random_forecast(1, 4, deadline_s=20.0)
     for optimiser in (MinEnergy(), MinEnergy(deadline_s=50.0)):
@@ -172,14 +140,6 @@ def test_least_time_is_when_all_finish_and_no_shares_are_faster(seed: int) -> No
         others = share * rng.uniform(0.9, 1.1, len(share))
         others = others / others.sum()
         assert (forecast.compute_s() + forecast.upload_s(others)).max() > finished_s[0]
-
-
-def test_equal_devices_get_equal_shares() -> None:
-    forecast = forecast_of(
-        cycles=np.full(7, 1e9), capacitance=1e-28, cpu_hz=1e9, up_bits=1e6, up_snr_hz=1e7, tx_power_w=0.2, band_hz=1e6
-    )
-    for decided in (MinTime().decide(forecast), MinEnergy(deadline_s=30.0).decide(forecast)):
-        np.testing.assert_allclose(decided.up_share, 1 / 7, rtol=1e-6)
 
 
 SLOT_S = 1e-4
@@ -224,8 +184,6 @@ def test_least_time_comes_true_over_a_constant_channel() -> None:
     ("optimiser", "message"),
     [
         ({}, "server.optimiser: min_energy needs to know when rounds have to be over: set its key deadline_s"),
-        ({"deadline_s": -1.0}, "server.optimiser.deadline_s: must be > 0"),
-        ({"deadline_s": 1.7e308}, "server.optimiser.deadline_s: must be <= 1000000000000"),
         ({"deadline_s": 1e-5}, "server.optimiser.deadline_s: no device can compute in 1e-05 s: device "),
         ({"deadline_s": 1.0, "min_clock_hz": 2e9}, "server.optimiser.min_clock_hz: must be <= "),
     ],

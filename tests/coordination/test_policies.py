@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-import simpy
 from radio_cases import DEVICE_W, NOISE_W_HZ, SERVER_W, SLOT_S, STILL, still_slots
 from server_cases import (
     BAND_HZ,
@@ -22,11 +21,6 @@ from server_cases import (
 )
 
 import edgefl
-from edgefl.cli import main
-from edgefl.coordination.policies.asynchronous import Asynchronous
-from edgefl.coordination.policies.buffered import Buffered
-from edgefl.coordination.policies.deadline import Deadline
-from edgefl.coordination.policies.over_selection import OverSelection
 from edgefl.scenario import load
 from edgefl.server.server import Server
 
@@ -97,11 +91,6 @@ def test_over_selection_waits_for_the_first_and_cuts_the_rest_there(factor):
     assert late.reshape(4, asked).tolist() == (needed > sixth[:, None] + 1e-9).tolist()
     assert spent_s(result.devices) == pytest.approx(np.minimum(needed, sixth[:, None]).ravel())
     check_books(result.rounds, result.devices, result.summary)
-
-
-def test_over_selection_asks_at_most_all_devices():
-    result = run({"policy": {"kind": "over_selection", "factor": 100}, "participants": 5})
-    assert result.rounds[["selected", "received"]].to_numpy().tolist() == [[20, 5]] * 4
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
@@ -323,60 +312,6 @@ def test_order_of_simultaneous_events_has_no_effect(name, monkeypatch):
     assert_same(run(server, **changes), plain)
 
 
-class Steps:
-    """A server without a world: devices 0 to 3, whose parts all end at 1 s, device i's after 3 i steps of no time."""
-
-    participants = 2
-    deadline_s = 1.0
-
-    def __init__(self):
-        self.env = simpy.Environment()
-        self.time_is_up = self.env.event()
-        self.rounds = []
-        self.ended = []
-
-    def ready(self, count=None):
-        yield self.env.timeout(0)
-        return not self.rounds
-
-    def before_refill(self, count):
-        yield from ()
-
-    def select(self, count=None, *, refill=False):
-        return np.array([], dtype=int) if refill else np.arange(4)
-
-    def dispatch(self, ids):
-        return [self.env.process(self.part(int(device))) for device in ids]
-
-    def part(self, device):
-        try:
-            yield self.env.timeout(1.0)
-            for _ in range(3 * device):
-                yield self.env.timeout(0)
-            self.ended.append(device)
-        except simpy.Interrupt:
-            pass
-
-    def received(self):
-        return len(self.ended)
-
-    def aggregate(self):
-        self.rounds.append(self.ended.copy())
-
-    def close(self):
-        assert len(self.rounds) == 1
-
-
-@pytest.mark.parametrize(
-    "policy", [Deadline(), Deadline(late="keep"), OverSelection(), Buffered(buffer=1), Asynchronous()]
-)
-def test_simultaneous_arrivals_count_together(policy):
-    """However many events a moment has."""
-    server = Steps()
-    server.env.run(server.env.process(policy.run(server)))
-    assert server.rounds == [[0, 1, 2, 3]]
-
-
 @pytest.mark.oracle
 @pytest.mark.parametrize(("name", "limit_s"), list(zip(POLICIES, itertools.cycle([1e-4, 0.0005]), strict=False)))
 def test_when_all_transfers_fail_the_run_ends_and_the_model_stays(name, limit_s):
@@ -395,56 +330,6 @@ def test_when_all_transfers_fail_the_run_ends_and_the_model_stays(name, limit_s)
 
 
 # What is refused
-
-REFUSED = {
-    "no deadline": ("server: {policy: deadline}", "server.deadline_s: is required"),
-    "no deadline, kept": ("server: {policy: {kind: deadline, late: keep}}", "server.deadline_s: is required"),
-    "a deadline that overflows": (
-        "server: {policy: deadline, deadline_s: 1.7e308}",
-        "server.deadline_s: must be <= 1000000000000",
-    ),
-    "a deadline of 0": ("server: {policy: deadline, deadline_s: 0}", "server.deadline_s: must be > 0, got 0"),
-    "a deadline without meaning": (
-        "server: {deadline_s: 1}",
-        "server.deadline_s: the policy synchronous has no deadline",
-    ),
-    "of over-selection": (
-        "server: {policy: over_selection, deadline_s: 1}",
-        "server.deadline_s: the policy over_selection has no deadline",
-    ),
-    "an endless deadline": (
-        "server: {policy: deadline, deadline_s: .inf}",
-        "server.deadline_s: must be a finite number",
-    ),
-    "kept, but how": (
-        "server: {policy: {kind: deadline, late: maybe}, deadline_s: 1}",
-        "server.policy.late: must be 'drop' or 'keep', got \"maybe\"",
-    ),
-    "an empty buffer": ("server: {policy: {kind: buffered, buffer: 0}}", "server.policy.buffer: must be >= 1, got 0"),
-    "a factor below 1": (
-        "server: {policy: {kind: over_selection, factor: 0.9}}",
-        "server.policy.factor: must be >= 1, got 0.9",
-    ),
-    "no such policy": (
-        "server: {policy: buffer}",
-        'server.policy: unknown server policy "buffer" (did you mean "buffered"?)',
-    ),
-    "no such key": ("server: {policy: {kind: asynchronous, buffer: 3}}", "server.policy.buffer: unknown key"),
-}
-
-
-@pytest.mark.oracle
-@pytest.mark.parametrize("case", list(REFUSED))
-def test_refusals_are_one_line_with_exit_code_2(case, tmp_path, capsys):
-    text, message = REFUSED[case]
-    file = tmp_path / "s.yaml"
-    file.write_text(text + "\n")
-    assert main(["run", str(file), "--no-train", "-o", str(tmp_path / "out")]) == 2
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 1, lines
-    assert lines[0].startswith(f"edgefl: {file}:")
-    assert f": {message}" in lines[0]
-    assert not (tmp_path / "out").exists()
 
 
 def test_overlapping_policies_choose_processor_sharing_themselves():

@@ -383,10 +383,6 @@ def check_selected(result):
 
 
 REFUSED = {
-    "polls without rounds": ("server: {policy: asynchronous, selection: power_of_choice}", "server.selection: polls"),
-    "polls on the edge": ("server: {policy: hierarchical, selection: power_of_choice}", "server.selection: polls"),
-    "polls in turn": ("server: {policy: sequential, selection: power_of_choice}", "server.selection: polls devices"),
-    "reports in halves": ("server: {policy: split, selection: oort}", "server.selection: needs a report"),
     "too few candidates": (
         "server: {participants: 9, selection: {kind: power_of_choice, d: 5}}",
         "server.selection: d must be from server.participants = 9 to devices.count = 100, got 5",

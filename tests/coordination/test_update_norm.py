@@ -120,7 +120,6 @@ def test_largest_parameters_count(monkeypatch: pytest.MonkeyPatch) -> None:
     ("keys", "message"),
     [
         ({"report": {"models": ["all"]}}, "report.models: the selection update_norm"),
-        ({"server": {"selection": {"kind": "channel_and_update"}}}, "server.csi: the selection channel_and_update"),
     ],
 )
 def test_algorithms_that_training_before_the_choice_would_change_are_refused(
@@ -134,15 +133,9 @@ def test_algorithms_that_training_before_the_choice_would_change_are_refused(
     ("keys", "message"),
     [
         ({"variant": "bn2_c"}, "is required with bn2_c"),
-        ({"upload_s": 1.0}, "belongs to bn2_c"),
         ({"variant": "bn2_c", "upload_s": 1.0, "candidates_by_channel": 3}, "belongs to bc_bn2"),
     ],
 )
 def test_keys_of_the_other_variant_are_refused(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ChannelAndUpdate(**keys)
-
-
-def test_norms_need_learning() -> None:
-    with pytest.raises(edgefl.InputError, match="a run without learning does not have"):
-        edgefl.run({**WORLD, "server": {"participants": 2, "selection": "update_norm"}}, train=False)

@@ -37,7 +37,6 @@ def test_rows_do_not_depend_on_how_a_program_writes_csv(tmp_path, name, content)
         (b"", ":1: has no column a; must have a, got nothing"),
         (b"ab,c\n", ':1: has no column a (did you mean "ab"?); must have a, got "ab,c"'),
         (b"a,b,a\n", ":1: has the column a twice: remove one"),
-        (b"a,b,b\n", ":1: has the column b twice: remove one"),
         (b"a,b\n\n1\n", ":3: has 1 cells, the header has 2: write one for each column"),
         (b"a\n\xff\n", f":2: {NOT_UTF_8}"),
         (b"a\n" + b"1" * 2**18, ":2: has a cell of more than 131072 characters: is a quotation mark left open?"),
@@ -126,7 +125,6 @@ def test_seconds_stay_as_they_are_written(tmp_path):
             ["2024-05-01", "3"],
             "times.csv:3: t: must be a timestamp such as 2024-05-01T12:00:00Z, as the file's first one, got",
         ),
-        (["2024-05-01", "2024-05-32"], "times.csv:3: t: must be a timestamp such as"),
         (["2024-13-01"], "times.csv:2: t: must be a timestamp such as"),
     ],
 )

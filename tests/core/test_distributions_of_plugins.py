@@ -2,7 +2,6 @@
 
 import importlib
 import sys
-from importlib import metadata
 
 import pytest
 
@@ -68,15 +67,3 @@ def test_a_file_of_the_users_is_not_that_of_a_distribution_with_its_name(site):
 def test_a_module_of_no_distribution_has_none(site):
     write(site / "user", {"of_my_own.py": CLASS})
     assert distribution_of(imported("of_my_own")) == (None, None)
-
-
-@pytest.mark.oracle
-def test_the_standard_library_says_the_same():
-    distributions = metadata.packages_distributions()
-    for module in ("numpy", "pydantic", "simpy", "yaml", "scipy.stats", "pytest", "torch.nn", "typing_extensions"):
-        found = importlib.import_module(module)
-        definition = next(
-            value for value in vars(found).values() if isinstance(value, type) and value.__module__.startswith(module)
-        )
-        (name,) = set(distributions[module.partition(".")[0]])
-        assert distribution_of(definition) == (name, metadata.version(name))

@@ -63,32 +63,10 @@ def test_the_demo_installs_what_a_run_needs_and_no_more(clone):
 
 
 @pytest.mark.process
-def test_the_set_up_completes_what_the_demo_has_installed(clone):
-    clone.make("demo")
-    assert clone.make("setup")[0] == [FULL]
-    assert clone.make("setup", "demo")[0] == DEMO
-
-
-@pytest.mark.process
-def test_separate_set_up_serves_the_demo(clone):
-    assert clone.make("setup")[0] == [LIGHT, FULL]
-    assert clone.make("demo")[0] == DEMO
-
-
-@pytest.mark.process
 def test_other_versions_are_installed_in_both(clone):
     clone.make("setup")
     clone.age(".light")
     assert clone.make("setup")[0] == [LIGHT, FULL]
-
-
-@pytest.mark.process
-def test_locked_files_serve_the_demo_too(clone):
-    (clone.folder / "requirements").mkdir()
-    lines, code, _ = clone.make("setup-locked")
-    assert code == 0
-    assert "--require-hashes" in lines[0]
-    assert clone.make("setup", "demo")[0] == DEMO
 
 
 @pytest.mark.process
@@ -97,10 +75,3 @@ def test_wheels_without_cuda_come_first_and_alone_from_their_index(clone):
     assert lines[1:] == [LIGHT, *DEMO]
     assert "--index-url https://download.pytorch.org/whl/cpu --no-deps torch torchvision" in lines[0]
     assert "--constraint constraints.txt" in lines[0]
-
-
-@pytest.mark.process
-def test_an_unknown_choice_of_torch_installs_nothing(clone):
-    lines, code, said = clone.make("demo", "TORCH=gpu")
-    assert (lines, code) == ([], 2)
-    assert "TORCH=gpu is unknown: leave it out, or write TORCH=cpu" in said

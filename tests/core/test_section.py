@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 import pytest
 from pydantic import Field, ValidationError
 
-from edgefl.core.section import Section, nearest, shown
+from edgefl.core.section import Section
 
 
 class Inner(Section):
@@ -45,16 +45,6 @@ def test_a_fault_is_one_sentence_at_its_key(values, key, text):
 def test_empty_key_counts_as_missing():
     assert Outer.model_validate({"count": None}).count == 3
     assert faults(other=None)[0][0] == "other"
-
-
-def test_values_are_shown_as_in_yaml_and_cut():
-    assert [shown(value) for value in (None, "x", False, 3)] == ["nothing", '"x"', "false", "3"]
-    assert len(shown("x" * 100)) == 60
-
-
-def test_a_name_that_resembles_none_has_no_hint():
-    assert nearest("algorithm", ["algoritm"]) == ' (did you mean "algoritm"?)'
-    assert nearest("zzz", ["algorithm"]) == ""
 
 
 class WithTuples(Section):

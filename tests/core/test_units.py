@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 
 from edgefl.core import units
@@ -47,12 +46,3 @@ def test_targets_keep_their_digits_and_scores_have_one_decimal():
     assert units.percent(0.925) == "92.5 %"
     assert units.score(0.94) == "94.0 %"
     assert units.score(None) == "–"
-
-
-def test_short_numbers_for_json():
-    assert units.short(np.array([1.23456, np.nan, 2.0, -np.inf, 123456.7])) == [1.235, None, 2, None, 123500]
-    assert units.short(np.array([123456.7]), 9) == [123456.7]
-
-
-def test_power_of_ten():
-    assert [units.power_of_ten(power) for power in (-12, 0, 1, 3)] == ["10⁻¹²", "1", "10", "10³"]

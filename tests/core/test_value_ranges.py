@@ -31,15 +31,9 @@ def test_whole_ends_give_whole_numbers():
     ("text", "reason"),
     [
         ("5..", "must be two numbers"),
-        ("a..b", "must be two numbers"),
-        ("1.....2", "must be two numbers"),
-        ("1..2:x", "must be two numbers"),
         ("2..1", "from a smaller number to a larger one"),
-        ("1..1", "from a smaller number to a larger one"),
         ("1..2:1", "2 to 200 values, got 1"),
-        ("1..2:201", "2 to 200 values, got 201"),
         ("-1e308..1e308", "finite"),
-        ("1..1e999", "finite"),
     ],
 )
 def test_malformed_ranges_are_refused(text, reason):

@@ -42,13 +42,6 @@ def test_an_exception_names_device_round_message_and_line_with_a_remedy(tmp_path
     assert len(result.rounds) == 1
 
 
-@pytest.mark.oracle
-def test_other_exceptions_name_the_device_without_that_remedy(tmp_path):
-    client = CLIENT.replace('partition = context.node_config["partition-id"]', 'partition = {}["x"]')
-    result = emulated(write_app(tmp_path / "app", "broken_app", FEDAVG.replace("EVALUATED", "1.0"), client))
-    assert result.error.endswith(": KeyError: 'x' (device 0, which is partition-id 0; evaluate message of round 1)")
-
-
 def test_a_key_that_nodes_do_not_have_gets_a_remedy(tmp_path):
     client = CLIENT.replace('context.node_config["partition-id"] / 8', 'context.node_config["dataset-path"]')
     result = emulated(write_app(tmp_path / "app", "keyed_app", FEDAVG.replace("EVALUATED", "0.0"), client))

@@ -414,14 +414,6 @@ def test_an_episode_can_be_cut_off_and_keeps_its_finished_rounds(tmp_path):
     assert len((tmp_path / "episode-0002" / "rounds.csv").read_text().splitlines()) == 2
 
 
-def test_before_an_episode_and_without_a_result_there_is_a_clear_error():
-    env = edgefl.gym.make(WORLD)
-    with pytest.raises(ResetNeeded, match="call reset"):
-        env.step(np.ones(20, np.int8))
-    with pytest.raises(ResetNeeded, match="no result"):
-        env.result()
-
-
 @pytest.mark.oracle
 def test_a_run_that_fails_says_why_and_keeps_its_finished_rounds(tmp_path):
     battery = {"capacity_j": 0.05}  # for a few rounds, and never charged
@@ -451,13 +443,9 @@ def test_a_run_that_fails_says_why_and_keeps_its_finished_rounds(tmp_path):
     ("parts", "action", "message"),
     [
         ("devices", np.ones(3), r"action: devices: must have shape \(20,\), got \(3,\)"),
-        ("devices", np.full(20, 0.5), "action: devices: must be 0 or 1"),
-        ("devices", "all", "action: devices: must be an array of 20 numbers, got str"),
         ("scores", np.full(20, np.nan), "action: scores: holds NaN at 0, 1, 2, 3, 4, ..."),
         ("clocks", np.r_[np.ones(19), 2.0], r"action: clocks: must lie in \[0, 1\], got 2 at 19"),
-        ("powers", np.r_[-1.0, np.ones(19)], r"action: powers: must lie in \[0, 1\], got -1 at 0"),
         (("clocks", "powers"), np.ones(40), "action: must be a dict with clocks, powers, got ndarray"),
-        (("clocks", "powers"), {"clocks": np.ones(20)}, "action: must be a dict with clocks, powers, got .'clocks'"),
     ],
 )
 def test_wrong_action_is_one_line_and_does_not_change_the_episode(parts, action, message):
@@ -474,18 +462,9 @@ def test_wrong_action_is_one_line_and_does_not_change_the_episode(parts, action,
     ("arguments", "message"),
     [
         ({"action": "devces"}, r'action: unknown part "devces" \(did you mean "devices"\?\)'),
-        ({"action": ()}, "action: is empty"),
-        ({"action": 3}, "action: must be a name or a list of names, got 3"),
-        ({"observation": {"view": 1}}, "observation: must be a name or a list of names"),
-        ({"action": ("clocks", "clocks")}, "twice"),
         ({"action": ("devices", "scores")}, "devices and scores both"),
-        ({"observation": "vieww"}, r'observation: unknown entry "vieww" \(did you mean "view"\?\)'),
-        ({"observation": ()}, "observation: is empty"),
         ({"reward": "tme"}, r'reward: unknown "tme" \(did you mean "time"\?\)'),
-        ({"reward": {"time": math.nan}}, "reward: time: must be a finite number, got nan"),
-        ({"reward": 3}, "reward: must be a name"),
         ({"reward": "accuracy"}, "reward: accuracy needs a run that learns"),
-        ({"max_episode_steps": 0}, "max_episode_steps: must be >= 1"),
         ({"overrides": ["rounds=0"]}, "rounds: must be > 0"),
         (
             {"action": "clocks", "overrides": ["server.policy=split"]},

@@ -19,16 +19,3 @@ def test_the_program_runs_as_it_stands_on_the_page(program, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
-
-
-def test_the_page_names_every_part_and_entry():
-    from edgefl.gym.actions import PARTS
-    from edgefl.gym.observations import ENTRIES, GROUPS
-
-    text = PAGE.read_text(encoding="utf-8")
-    for name in (*PARTS, *ENTRIES, *GROUPS):
-        assert f"`{name}`" in text, name
-    for part, least in PARTS.items():
-        row = next(line for line in text.splitlines() if line.startswith(f"| `{part}` |"))
-        shown = row.split("|")[-2].strip()
-        assert (float(shown) if shown else 0.0) == least

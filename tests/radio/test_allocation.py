@@ -64,12 +64,6 @@ def test_allocations_match_their_names():
     assert len({tuple(share_hz.round(3)) for share_hz in seen}) == len(expected)  # no two are the same
 
 
-@pytest.mark.parametrize("name", ["min_energy", "min_time", "fedl"])
-def test_optimisers_are_pointed_to(name):
-    with pytest.raises(ValidationError, match=f"{name} is an unknown allocation: write server.optimiser: {name}"):
-        allocation(name)
-
-
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
@@ -91,10 +85,7 @@ def test_rate_models(value, expected):
     ("value", "message"),
     [
         ({"kind": "truncated_shannon", "attenuation": 0.0}, "must be > 0, got 0.0"),
-        ({"kind": "truncated_shannon", "max_bps_hz": float("inf")}, "must be a finite number, got inf"),
         ({"kind": "truncated_shannon", "snr_gap_db": 3.0}, "unknown key"),
-        ({"kind": "mcs", "snr_gap_db": -1.0}, "must be >= 0, got -1.0"),
-        ({"kind": "mcs", "table": "16qam"}, "must be '64qam' or '256qam'"),
         ("shanon", 'unknown rate model "shanon" .did you mean "shannon"'),
     ],
 )

@@ -279,31 +279,6 @@ def run(background, **radio):
     return edgefl.run(keys, train=False, device="cpu")
 
 
-def test_background_runs_are_repeatable_and_slower():
-    background = {"kind": "sessions", "arrivals_per_s": 2.0, "mean_s": 3.0}
-    one = run(background)
-    other = run(background)
-    without = run(None)
-    assert one.devices.equals(other.devices)
-    assert one.devices["upload_s"].mean() > 1.3 * without.devices["upload_s"].mean()
-    again = edgefl.run(one.scenario, train=False, device="cpu")
-    assert again.devices.equals(one.devices)
-
-
-@pytest.mark.parametrize("policy", ["asynchronous", "hierarchical", {"kind": "buffered", "buffer": 2}], ids=str)
-def test_every_policy_runs_in_cells_with_other_users(policy):
-    background = {"kind": "poisson", "arrivals_per_s": 5.0, "mean_bits": 1e5, "bps_hz": 1.0}
-    keys = {
-        **RUN,
-        "cells": {"layout": "hexagonal", "sites": 7},
-        "radio": {**RUN["radio"], "background": background, "interference": {}, **CLAMPED},
-        "server": {"participants": 5, "policy": policy},
-    }
-    result = edgefl.run(keys, train=False, device="cpu")
-    assert result.error is None or not result.error
-    assert (result.devices["upload_s"] >= 0).all()
-
-
 class Shower(Background):
     """Every second second, other users take half of the band; or, wrongly, all of it."""
 
@@ -356,8 +331,6 @@ FULL = {"kind": "poisson", "arrivals_per_s": 1, "mean_bits": 2e6, "bps_hz": 2}  
 @pytest.mark.parametrize(
     ("radio", "text"),
     [
-        ({"background": {"kind": "constant"}}, r"radio.background.load: is required"),
-        ({"background": {"kind": "constant", "load": 1.0}}, r"radio.background.load: must be < 1"),
         ({"background": {"kind": "constant", "load": 0.6, "uplink": 2.0}}, r"fills 1.2 of the uplink, must be less"),
         (
             {"bandwidth_hz": 1e6, "background": FULL},
@@ -368,7 +341,6 @@ FULL = {"kind": "poisson", "arrivals_per_s": 1, "mean_bits": 2e6, "bps_hz": 2}  
             {"sharing": "processor", "background": {"kind": "sessions", "arrivals_per_s": 1, "mean_s": 2, "shape": 2}},
             r"radio.background.shape: is for the law pareto",
         ),
-        ({"background": {**FULL, "arrivals_per_s": -1}}, r"must be > 0, got -1"),
     ],
 )  # fmt: skip
 def test_traffic_that_cannot_be(radio, text):

@@ -18,14 +18,6 @@ def parse(value):
     return ADAPTER.validate_python(value)
 
 
-@pytest.mark.parametrize("name", list(FADING.members))
-def test_members_come_back_from_their_dump(name):
-    member = parse(name)
-    assert FADING.name_of(member) == name
-    assert parse(ADAPTER.dump_python(member)) == member
-    assert FADING.summary(name)
-
-
 def test_k_factor_depends_on_the_line_of_sight():
     np.testing.assert_array_equal(parse("rayleigh").k_factor(LOS, K_DB), np.zeros(3))
     np.testing.assert_array_equal(parse("block").k_factor(LOS, K_DB), np.zeros(3))
@@ -67,13 +59,7 @@ def test_a_block_may_be_a_round():
     ("value", "message"),
     [
         ("nakagami", 'unknown fading model "nakagami"'),
-        ({"kind": "block", "block_s": 0.0}, "must be > 0"),
         ({"kind": "block", "block_s": 1.0, "length": "round"}, "needs length: coherence_time"),
-        ({"kind": "block", "length": "slot"}, "must be 'coherence_time' or 'round'"),
-        ({"kind": "ricean", "k_std_db": -1.0}, "must be >= 0"),
-        ({"kind": "ricean", "k_mean_db": 1e9}, "must be <= 300"),
-        ({"kind": "ricean", "k_db": 9.0}, "unknown key"),
-        ({"kind": "rayleigh", "block_s": 1.0}, "unknown key"),
     ],
 )
 def test_fading_models_refuse(value, message):

@@ -137,13 +137,6 @@ def _at(of, ids, speed_mps):
     return at, np.full(len(ids), speed_mps), np.full(len(ids), DEVICE_W), 0
 
 
-def test_a_link_too_weak_without_a_longest_time_fails_the_run():
-    result = run(radio={"server_tx_power_dbm": -120})
-    assert result.status == "failed"
-    assert "round 1: " in result.error
-    assert "radio.faults.max_transfer_s" in result.error
-
-
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_model_stays_if_nothing_is_received(sharing):
     scenario = {**ONE_ROUND, "rounds": 3, "radio": {"sharing": sharing, "faults": {"max_transfer_s": 0.0005}}}
@@ -294,14 +287,6 @@ def test_an_interrupted_update_is_lost():
     other.replay.finish()
     other.replay.close()
     assert np.array_equal(server.replay.model.state["w"].numpy(), other.replay.model.state["w"].numpy())
-
-
-def test_failed_transfers_cost_energy():
-    plain = run(radio={"faults": {}})
-    faulty = run(radio={"faults": {"failure_probability": 0.5, "attempts": 3}})
-    assert faulty.summary["bytes_down"] > plain.summary["bytes_down"]
-    assert faulty.summary["energy_j"] != plain.summary["energy_j"]
-    assert faulty.summary["drops"]["failed"] == (faulty.devices["status"] != "received").sum()
 
 
 def test_idle_energy_is_for_waiting_and_for_the_frames_other_direction():

@@ -128,10 +128,7 @@ def test_a_wrong_file_of_a_folder_is_named(tmp_path):
     ("values", "rows", "fault"),
     [
         ("snr", [(1, 0, 10, "-", 1, 1)], r"B\.csv:1: has no rows with values"),
-        ("bitrates", [(1, 0, 10, 5, "-", 1), (2, 0, 10, 5, 1, "-")], r"has no rows with values"),
-        ("bitrates", [(1, 0, 10, 5, -4, 1)], r"B\.csv:2: DL_bitrate: must be from 0 to 1e\+12, got -4"),
         ("snr", [(9, 0, 10, 5, 1, 1), (8, 0, 10, 5, 1, 1)], r"B\.csv:3: device B: times must not fall, got 2019\.12"),
-        ("snr", [(61, 0, 10, 5, 1, 1)], r"B\.csv:2: Timestamp: must be a timestamp"),
     ],
 )
 def test_faults_of_logs(tmp_path, values, rows, fault):

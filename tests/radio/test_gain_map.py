@@ -7,9 +7,6 @@ import edgefl
 from channel import free_space
 from edgefl.core.errors import InputError
 from edgefl.radio.gain_maps.gain_map import GainMap, map_bytes, read_map
-from edgefl.results.report.run import coverage
-from edgefl.results.report.shared import read
-from edgefl.world.cells_section import Cells
 
 CARRIER_HZ = 3.5e9
 AXIS_M = np.arange(-300.0, 301.0, 2.0)
@@ -131,7 +128,6 @@ GAP.path_gain_db[0, 160, 150] = np.nan
             {"cells": {"radius_m": 400}},
             "spans x from -300 to 300 m .* devices are up to 400 m.*300 m",
         ),
-        (free_space_map(), {"cells": {"layout": "hexagonal"}}, "the map has 1 base stations, the scenario has 7: set"),
         (
             free_space_map(),
             {"cells": {"layout": "hexagonal", "wrap_around": True}},
@@ -144,7 +140,6 @@ GAP.path_gain_db[0, 160, 150] = np.nan
         ),
         (GAP, {}, r"the map has no gain at \(0, 20\), and devices are up to 250 m"),
         (free_space_map(), {"radio.carrier_hz": 28e9}, "map holds from 3.325 to 3.675 GHz, the carrier is at 28 GHz"),
-        (free_space_map(), {"radio.fading": "tdl"}, "tdl needs delay_spread_ns"),
     ],
 )
 def test_maps_that_do_not_fit_are_refused_before_the_run(tmp_path, made, keys, said):
@@ -167,12 +162,7 @@ def test_maps_that_do_not_fit_are_refused_before_the_run(tmp_path, made, keys, s
             {"x_m": [0.0, 1.0], "y_m": [1.0, 0.0], "path_gain_db": np.zeros((1, 2, 2))},
             "y_m must be at least 2 ascending",
         ),
-        ({"x_m": [0.0, 1.0], "y_m": [0.0, 1.0], "path_gain_db": np.zeros((2, 2))}, "has the shape"),
         ({"x_m": [0.0, 1.0], "y_m": [0.0, 1.0], "path_gain_db": np.full((1, 2, 2), -np.inf)}, "from -300 to 300"),
-        (
-            {"x_m": [0.0, 1.0], "y_m": [0.0, 1.0], "path_gain_db": np.zeros((1, 2, 2)), "los": np.zeros(3)},
-            "los must be",
-        ),
     ],
 )
 def test_files_without_a_map_are_refused(tmp_path, arrays, said):
@@ -185,21 +175,6 @@ def test_a_damaged_file_is_refused(tmp_path):
     (tmp_path / "cell.npz").write_bytes(b"PK\3\4 and nothing else")
     with pytest.raises(InputError, match=r"cell.npz: is not a .npz file of plain arrays"):
         edgefl.run(world(str(tmp_path / "cell.npz")), train=False)
-
-
-def test_the_page_shades_the_map(tmp_path):
-    file = written(tmp_path, free_space_map(axis_m=np.arange(-260.0, 261.0, 2.0)))
-    edgefl.run(world(file), train=False, out=tmp_path / "run")
-    run = read.load(tmp_path / "run")
-    drawn = coverage.shading(run, Cells(), 0.0, 0.0, 300.0)
-    shades = np.array(drawn["z"], dtype=float)
-    x, y = np.meshgrid(drawn["x"], drawn["y"])
-    inside = (np.abs(x) <= 260) & (np.abs(y) <= 260)
-    assert np.isnan(shades[~inside]).all()
-    exact_db = free_space.path_loss_db(np.sqrt(x**2 + y**2 + 8.5**2), CARRIER_HZ)
-    np.testing.assert_allclose(shades[inside], exact_db[inside], atol=0.4)
-    (tmp_path / "cell.npz").unlink()
-    assert coverage.shading(run, Cells(), 0.0, 0.0, 300.0) is None
 
 
 def test_a_map_survives_its_file(tmp_path):

@@ -197,10 +197,6 @@ def test_bits_are_conserved_where_everything_changes(transfer):
     [
         ({"spatial_consistency": False}, "radio.spatial_consistency.*set it to true"),
         ({"sharing": "fixed", "interference": {}}, "radio.sharing.*processor"),
-        ({"large_scale": {"kind": "round", "update_s": 1.0}}, "radio.large_scale.update_s.*has no effect"),
-        ({"large_scale": {"kind": "time", "update_s": 0.0}}, "radio.large_scale.update_s"),
-        ({"large_scale": "slot"}, "radio.large_scale.kind"),
-        ({"large_scale": 3}, "radio.large_scale"),
     ],
 )
 def test_impossible_choices_are_refused_in_a_line(tmp_path, radio, said):

@@ -8,10 +8,8 @@ import channel
 import edgefl
 from edgefl.core.streams import Streams
 from edgefl.radio.gains.large_scale import LargeScaleChannel
-from edgefl.radio.propagation import PROPAGATION
 from edgefl.radio.radio_section import Radio
 from edgefl.scenario import load
-from edgefl.scenario.dump import dump
 from edgefl.world.cells_section import Cells
 
 WITH_STATES = {
@@ -22,7 +20,6 @@ WITH_STATES = {
 }
 STATELESS = {"umi_los": {}, "log_distance": {}, "free_space": {}, "listed": {"path_loss_db": [98.5, 104.2]}}
 DEVICES = 60
-STREETS = ["los", "pathloss_db", "shadowing_db"]
 
 
 def rounds_of(propagation, cells, mobility="static", churn="none", **radio):
@@ -82,20 +79,6 @@ def test_maps_are_the_default_where_the_model_has_states(name):
     assert Radio.model_validate({"propagation": keys, "spatial_consistency": None}) == by_default
     for told in (False, True):
         assert Radio.model_validate({"propagation": keys, "spatial_consistency": told}).spatial_consistency == told
-
-
-def test_default_of_maps_follows_each_propagation_model():
-    assert {*WITH_STATES, *STATELESS, "map"} == set(PROPAGATION.members)
-
-
-def test_a_map_of_gains_is_a_function_of_places_by_default():
-    assert Radio.model_validate({"propagation": {"kind": "map", "file": "cell.npz"}}).spatial_consistency
-
-
-def test_resolved_scenario_has_the_value_of_maps():
-    text = dump(load({"radio": {"propagation": "umi"}}))
-    assert "spatial_consistency: true" in text
-    assert "spatial_consistency: false" in dump(load({}))
 
 
 # TR 38.901, Table 7.5-6: correlation distances of shadowing in the horizontal plane [m], in line of sight and not.

@@ -11,7 +11,6 @@ import edgefl
 from edgefl.core.errors import InputError
 from edgefl.radio.budget.link_budget import OtherTransmitters
 from edgefl.radio.budget.shares import divide_bands
-from edgefl.radio.multiple_access import MultipleAccess
 from edgefl.radio.multiple_access.noma import Noma
 from edgefl.scenario import load
 from edgefl.world.control import Control
@@ -281,8 +280,6 @@ REFUSED = [
         {"radio": {"trace": {"kind": "csv", "path": "link-traces.csv", "assign": "pool"}}},
         r"radio\.uplink: has no effect",
     ),
-    ({"radio": {"uplink": {"kind": "noma", "residual": 1.2}}}, r"radio\.uplink\.residual: must be <= 1"),
-    ({"radio": {"uplink": {"kind": "noma", "users_per_group": 1}}}, r"radio\.uplink\.users_per_group: must be >= 2"),
 ]
 
 
@@ -311,29 +308,6 @@ def test_devices_in_sequence_do_not_overlap():
     together = edgefl.run(keys, train=False)
     apart = edgefl.run({**keys, "radio": {"bandwidth_hz": BAND_HZ}}, train=False)
     assert together.devices.equals(apart.devices)
-
-
-class Wrong(Noma):
-    """Groups that are none."""
-
-    def groups(self, received):
-        return np.full(len(received), len(received))
-
-
-class Loud(MultipleAccess):
-    """Overlaps, and hears less than nothing."""
-
-    orthogonal = False
-
-    def interference(self, received):
-        return received - 2 * received.max()
-
-
-@pytest.mark.parametrize(("member", "text"), [(Wrong, "Wrong.groups returned 6"), (Loud, "Loud.interference returned")])
-def test_wrong_returns_of_plugins_are_one_line(member, text):
-    result = edgefl.run({**PRICED, "radio": {"uplink": member()}}, train=False)
-    assert result.status == "failed"
-    assert text in str(result.error)
 
 
 def test_an_agents_weights_are_those_of_groups():

@@ -10,9 +10,7 @@ from radio_cases import DEVICE_W, SERVER_W, link, participants, snr_hz, transfer
 
 import channel
 import edgefl
-from edgefl.core.errors import InputError
 from edgefl.radio.messages import UPLOAD, round_trip
-from edgefl.scenario import load
 
 COUNT = 20_000
 BAND_HZ = 1e6
@@ -126,19 +124,6 @@ def test_plugin_is_called_and_checked(tmp_path, monkeypatch):
     result = edgefl.run({**world, "radio": radio}, train=False)
     assert result.status == "failed"
     assert "Coin.failure_probability" in result.error
-
-
-@pytest.mark.parametrize(
-    ("errors", "text"),
-    [
-        ({"kind": "outage", "threshold_db": 200}, "radio.errors.threshold_db: must be <= 100, got 200"),
-        ("fading", "radio.errors"),
-        ({"kind": "outage", "threshold": 1}, "radio.errors.threshold: unknown key"),
-    ],
-)
-def test_wrong_keys_are_refused(errors, text):
-    with pytest.raises(InputError, match=text.replace(".", r"\.")):
-        load({"radio": {"errors": errors}})
 
 
 def test_without_errors_nothing_draws():

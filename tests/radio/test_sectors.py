@@ -149,14 +149,8 @@ def test_edge_models_belong_to_sites():
 
 
 BAD = {
-    "none": ("{sectors: 0}", "cells.sectors: must be >= 1, got 0"),
     "four": ("{sectors: 4}", "cells.sectors: must be <= 3, got 4"),
     "omni": ("{sectors: 3}", "cells.sectors: 3 sectors need antennas that differ by direction: set cells.antenna to"),
-    "tilt": ("{antenna: {kind: tr38901, tilt_deg: 181}}", "cells.antenna.tilt_deg: must be <= 180, got 181"),
-    "up": ("{antenna: {kind: tr38901, tilt_deg: -1}}", "cells.antenna.tilt_deg: must be >= 0, got -1"),
-    "elements": ("{antenna: {kind: tr38901, elements: 0}}", "cells.antenna.elements: must be >= 1, got 0"),
-    "width": ("{antenna: {kind: tr38901, beamwidth_deg: 0}}", "cells.antenna.beamwidth_deg: must be > 0, got 0"),
-    "unknown": ("{antenna: dipole}", 'cells.antenna: unknown antenna "dipole"'),
 }
 
 
@@ -175,9 +169,7 @@ ONE_VALUE = "one value is needed; a sweep file runs several, as grid: {radio.noi
 @pytest.mark.parametrize(
     ("figure", "message"),
     [
-        ("-1", "radio.noise_figure_db: must be >= 0, got -1"),
         ("[1]", f"radio.noise_figure_db: must be a number, or {{base_station: .., device: ..}}, got [1]: {ONE_VALUE}"),
-        ("{device: 101}", "radio.noise_figure_db.device: must be <= 100, got 101"),
         ("{phone: 1}", "radio.noise_figure_db.phone: unknown key; known: base_station, device"),
     ],
 )

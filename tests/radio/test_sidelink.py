@@ -7,7 +7,6 @@ from radio_cases import DEVICE_W, NOISE_W_HZ, SERVER_W, SLOT_S, STILL, drop, lin
 from server_cases import BAND_HZ, BASE, BITS, FLOPS, assert_same, check_books_of_a_walk, cpu_hz, locally, run
 
 import edgefl
-from edgefl.cli import main
 from edgefl.core.streams import Streams
 from edgefl.radio.messages import DOWNLOAD, UPLOAD, round_trip
 from edgefl.radio.sidelink import DirectLinks, Peer, path_between
@@ -240,22 +239,3 @@ def test_both_ends_movements_count():
         env.run(process)
         durations.append(process.value.duration_s)
     assert durations[0] == durations[1] != durations[2]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "server: {policy: {kind: sequential, links: device_to_device}}\ntraining: {codec: float16}",
-            "training.codec: compresses the difference from a model that the next device does not have",
-        ),
-        ("server: {policy: {kind: sequential, links: direct}}", "server.policy.links: must be 'relayed' or "),
-    ],
-)
-def test_one_clear_line(text, message, tmp_path, capsys):
-    file = tmp_path / "s.yaml"
-    file.write_text(text + "\n")
-    assert main(["validate", str(file)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"edgefl: {file}:")
-    assert f": {message}" in line

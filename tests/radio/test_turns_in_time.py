@@ -98,13 +98,7 @@ def test_memory_outlasts_a_round(tmp_path):
     ("radio", "fault"),
     [
         ({"transfer": "fast"}, "radio.transfer: allocation proportional_fair_in_time follows the fading slot by slot"),
-        (
-            {"uplink": "noma"},
-            "radio.uplink: allocation proportional_fair_in_time gives turns, and these uploads overlap",
-        ),
-        ({"uplink": "aircomp"}, "radio.uplink: allocation proportional_fair_in_time gives turns"),
         ({"sharing": "fixed"}, "radio.sharing: proportional_fair_in_time gives turns"),
-        ({"rate": "mcs", "errors": "bler"}, "radio.errors: allocation proportional_fair_in_time knows no HARQ"),
     ],
 )
 def test_other_features_are_refused_in_a_line(radio, fault):

@@ -269,42 +269,6 @@ def test_weak_links_do_not_hold_up_rounds_for_hours(sharing):
     assert devices.upload_s[long].to_numpy() == pytest.approx(at_best_s[long], rel=0.05)
 
 
-@pytest.mark.oracle
-@pytest.mark.parametrize(
-    "radio",
-    [
-        {"uplink": "noma", "sharing": "processor"},
-        {"uplink": {"kind": "noma", "users_per_group": 2}},
-        {"errors": "bler", "sharing": "processor"},
-        {"transfer": "fast", "sharing": "processor"},
-        {"allocation": {"kind": "round_robin"}, "subcarrier_spacing_hz": 30e3},
-        {"tdd": "DDDSU", "subcarrier_spacing_hz": 30e3, "server_power": "total"},
-        {"downlink": "broadcast", "background": {"kind": "constant", "load": 0.3}},
-        {"reuse": 3, "subcarrier_spacing_hz": 30e3, "sharing": "processor"},
-        {"fading": "jakes", "large_scale": "time", "spatial_consistency": True},
-    ],
-    ids=str,
-)
-def test_useful_shares_combine_with_the_rest_of_the_radio(radio):
-    scenario = {
-        "rounds": 2,
-        "model": {"kind": "logistic", "cost": {"parameters": 10_000, "flops_per_parameter": 2.0}},
-        "devices": {"count": 12, "tx_power_dbm": 0.0},
-        "server": {"participants": 6},
-        "cells": {"layout": "hexagonal", "sites": 7, "radius_m": 200} if "reuse" in radio else {},
-        "mobility": {"kind": "static", "speed_mps": 10},
-        "radio": {
-            "rate": "mcs",
-            "bandwidth_hz": BAND_HZ,
-            "propagation": {"kind": "umi", "out_of_range": "clamp"},
-            **radio,
-        },
-    }
-    result = edgefl.run(scenario, train=False)
-    assert result.status == "finished"
-    assert (result.devices.status == "received").mean() > 0.5
-
-
 @pytest.mark.parametrize("blocks", [{}, {"subcarrier_spacing_hz": 30e3}], ids=["any width", "whole blocks"])
 def test_shares_that_a_forecast_decides_are_kept(blocks):
     """`equal_finish` gives the weak device more than is of use if need be: no limit of the radio changes it."""

@@ -7,7 +7,6 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-import yaml
 from run_cases import content
 
 import edgefl
@@ -200,15 +199,3 @@ def test_a_machine_that_joins_with_another_processor_is_not_used(told, caplog):
     assert other.closed
     assert "it is not used" in caplog.text
     workers.close()
-
-
-def test_the_command_line(tmp_path, capsys):
-    from edgefl.cli import main
-
-    (tmp_path / "s.yaml").write_text(yaml.safe_dump(SCENARIO))
-    for options, text in (
-        (["--cluster", "somewhere"], "--cluster somewhere: must be auto"),
-        (["--cluster", "auto", "--dry-run"], "--cluster: a dry run tries the first rounds on this machine"),
-    ):
-        assert main(["run", str(tmp_path / "s.yaml"), "-o", str(tmp_path / "out"), *options]) == 2
-        assert capsys.readouterr().err.startswith(f"edgefl: {text}")

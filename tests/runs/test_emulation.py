@@ -105,13 +105,6 @@ def test_events_agree_with_the_tables(result):
     assert ends.max() == last
 
 
-def test_positions_are_in_the_cell(result):
-    devices = result.devices
-    assert np.hypot(devices["x_m"], devices["y_m"]).to_numpy() == pytest.approx(devices["distance_m"].to_numpy())
-    assert devices["distance_m"].between(10, 250).all()
-    assert devices["los"].all()
-
-
 def test_targets_and_fairness(result):
     first, never = result.summary["targets"]
     hit = result.rounds[result.rounds["test_accuracy"] >= 0.3].iloc[0]
@@ -169,11 +162,6 @@ def test_the_order_of_participants_changes_nothing():
 def test_engines_agree_over_a_run():
     runs = [run(training={"engine": engine, "batch_size": 8}) for engine in ("serial", "batched")]
     assert np.allclose(runs[0].parameters, runs[1].parameters, rtol=1e-4, atol=1e-5)
-
-
-def test_schedule_repeats():
-    result = run(server={"selection": {"kind": "schedule", "rounds": [[4, 7], [1]]}}, train=False)
-    assert result.devices.groupby("round")["device"].apply(list).tolist() == [[4, 7], [1], [4, 7], [1]]
 
 
 @pytest.mark.oracle
@@ -312,15 +300,6 @@ def test_samples_that_a_model_cannot_read(tmp_path, model, largest, message):
         edgefl.run({**token_file(tmp_path / "text.npz", largest), "model": model})
     with pytest.raises(InputError, match="needs rows of token ids"):
         edgefl.run({"model": {"kind": "fasttext"}})
-
-
-def test_only_images_are_augmented():
-    scenario = {
-        "data": {"dataset": "quadratic", "coefficients": [[1, 0, 0]], "augmentation": {}},
-        "devices": {"count": 1},
-    }
-    with pytest.raises(InputError, match=r"data\.augmentation: needs images"):
-        edgefl.run(scenario)
 
 
 def test_garbage_collection_is_restored_after_a_run():

@@ -12,8 +12,6 @@ from test_plugin_returns import CLASSES
 import edgefl
 from edgefl.coordination.selection.uniform import UniformSelection
 from edgefl.core.errors import InputError
-from edgefl.core.plugins import WrongReturn
-from edgefl.core.returns import Number, called
 
 # The key, the shipped class to derive from, and the hook that draws.
 DRAWING = [
@@ -125,15 +123,6 @@ def test_a_tracker_may_draw(tmp_path):
     assert edgefl.run(file, progress=progress).status == "finished"
 
 
-def test_shipped_members_are_trusted():
-    def draws():
-        random.random()  # noqa: S311
-        return 3
-
-    draws.__module__ = UniformSelection.__module__
-    assert called(draws, Number("a number from 4", least=4.0)) == 3
-
-
 class Mine(UniformSelection):
     @staticmethod
     def choose():
@@ -142,9 +131,3 @@ class Mine(UniformSelection):
     @classmethod
     def candidates(cls):
         return 3
-
-
-@pytest.mark.parametrize("hook", ["choose", "candidates"])
-def test_methods_without_an_object_are_checked(hook):
-    with pytest.raises(WrongReturn, match=rf"test_global_draws.py:\d+: Mine.{hook} returned 3, must return a few$"):
-        called(getattr(Mine(), hook), Number("a few", least=4.0))

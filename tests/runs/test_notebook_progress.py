@@ -40,26 +40,6 @@ def test_notebook_shows_a_bar_that_ends_with_the_last_round(ipython, capsys):
     assert (captured.out, captured.err) == ("", "")
 
 
-def test_accuracy_is_shown_where_it_was_tested(ipython):
-    result = edgefl.run(SCENARIO, device="cpu")
-    accuracy = result.rounds["test_accuracy"].iloc[-1]
-    assert ipython.shown[-1]["text/plain"].endswith(f", accuracy {accuracy:.4f}")
-
-
-def test_terminal_of_ipython_shows_a_bar_of_text(ipython, capsys):
-    ipython.shell = SimpleNamespace()
-    edgefl.run(SCENARIO, train=False)
-    assert "3/3" in capsys.readouterr().err
-    assert ipython.shown == []
-
-
-def test_listener_of_the_user_takes_the_place_of_the_bar(ipython):
-    seen = []
-    edgefl.run(SCENARIO, train=False, progress=lambda row: seen.append(row["round"]))
-    assert seen == [1, 2, 3]
-    assert ipython.shown == []
-
-
 @pytest.mark.parametrize("loaded", [True, False])
 def test_program_stays_silent(ipython, loaded, monkeypatch, capsys):
     ipython.shell = None

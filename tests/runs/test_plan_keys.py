@@ -15,8 +15,7 @@ from edgefl.core.errors import InputError
 from edgefl.learning.learner import Learner
 from edgefl.learning.learner.plans.plan import Plan
 from edgefl.learning.learner.plans.rule import plan_by_rule
-from edgefl.runs.plan_keys import PlanKeys, as_begun, keys_of, keys_of_plan
-from edgefl.scenario import load
+from edgefl.runs.plan_keys import PlanKeys, keys_of_plan
 
 OPEN = {**BASE, "training": {"local_steps": 2, "batch_size": 4, "lr": 0.1}}
 
@@ -124,17 +123,6 @@ def test_another_plan_that_is_asked_for_is_another_scenario(tmp_path):
         with pytest.raises(InputError, match="was begun with another scenario"):
             run({**OPEN, "training": {**OPEN["training"], **other}}, tmp_path, resume=True)
     run({**OPEN, "training": {**OPEN["training"], "engine": "batched"}}, tmp_path, resume=True)
-
-
-@pytest.mark.parametrize("before", [None, 5, [], {}, {"training": 5}, {"training": {"engine": "vmap", "width": "a"}}])
-def test_scenario_without_a_plan_changes_nothing(before):
-    scenario = load(OPEN)
-    assert as_begun(scenario, before) is scenario
-
-
-def test_a_run_without_learning_names_no_plan(tmp_path):
-    run(OPEN, tmp_path, train=False)
-    assert keys_in(tmp_path) == keys_of(load(OPEN))
 
 
 @pytest.mark.oracle

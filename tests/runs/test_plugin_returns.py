@@ -4,8 +4,6 @@ import pytest
 from plugin_cases import PRICED, fault_of, placed, written
 from run_cases import SWEEP_BASE
 
-import edgefl
-
 CLASSES = {
     "UniformSelection": "edgefl.coordination.selection.uniform",
     "Bandit": "edgefl.coordination.selection.bandit",
@@ -28,28 +26,21 @@ CLASSES = {
 WRONG = [
     ("server.selection", "UniformSelection", "choose", "np.array([0, 99])", "99, which is none"),
     ("server.selection", "UniformSelection", "choose", "np.array([1, 1])", "1 twice"),
-    ("server.selection", "UniformSelection", "choose", "[1, 2]", "a list"),
-    ("server.selection", "UniformSelection", "choose", "np.array([1.0])", "an array of float64"),
     ("server.selection", "Bandit", "remember", "theirs[:, :1]", "an array of shape [8, 1]"),
     ("radio.allocation", "EqualAllocation", "shares", "None", "returned None"),
     ("radio.allocation", "EqualAllocation", "shares", "halved(theirs, 4)", "Hz in all"),
-    ("radio.allocation", "EqualAllocation", "shares", "halved(theirs, -1)", "must return bandwidths"),
     ("radio.allocation", "EqualAllocation", "shares", "halved(theirs, np.nan)", "NaN"),
     ("mobility", "Static", "track", "3", "an int"),
     ("data.partition", "Iid", "split", "theirs[1:]", "one for each of 8 devices"),
-    ("data.partition", "Iid", "split", "[theirs[0] - 1, *theirs[1:]]", "numbers of samples from 0"),
     ("data.partition", "Iid", "split", "[theirs[0][:0], *theirs[1:]]", "no sample for device 0"),
     ("data.dataset", "Digits", "load", "None", "must return a Data"),
     ("radio.fading", "Rayleigh", "slot_correlation", "theirs + 2", "correlations"),
-    ("radio.fading", "Rayleigh", "slot_correlation", "theirs[:1]", "an array of shape [1]"),
     ("radio.fading", "BlockFading", "hold_slots", "theirs * 0", "slots from 1"),
     ("radio.fading", "Ricean", "k_factor", "theirs - 100", "K factors"),
     ("radio.propagation", "Umi", "large_scale", "replace(theirs, path_loss_db=np.nan * theirs.los)", "NaN"),
-    ("radio.propagation", "Umi", "large_scale", "replace(theirs, los=theirs.los[:1])", "los of shape"),
     ("radio.rate", "ShannonRate", "efficiency", "None", "without bps_hz"),
     ("churn", "NoChurn", "presence", "[]", "a Presence"),
     ("devices.dvfs", "FixedClock", "clock_hz", "theirs * 2", "not above"),
-    ("devices.dvfs", "FixedClock", "clock_hz", "theirs * 0", "above 0"),
     ("training.codec", "Float16", "bits", "float('nan')", "nan"),
 ]  # fmt: skip
 LEARNED = [
@@ -89,25 +80,3 @@ def test_return_values_of_plug_ins_are_checked(case, tmp_path):
     assert f"mine.py:14: Mine.{hook} returned " in line
     assert words in line
     assert "must return " in line
-
-
-def test_positions_that_are_nan_are_found(tmp_path):
-    source = """
-        import numpy as np
-
-        from edgefl.world.mobility.base import Track, WithSpeed
-
-
-        class Mine(WithSpeed):
-            def track(self, area, count, streams):
-                return Lost(self.speeds(count, streams))
-
-
-        class Lost(Track):
-            def positions_m(self, ids, time_s):
-                return np.full((len(ids), 2), np.nan)
-    """
-    result = edgefl.run(written(tmp_path, placed(PRICED, "mobility", "mine:Mine"), mine=source), train=False)
-    assert result.error.endswith(
-        "mine.py:13: Lost.positions_m returned NaN, must return finite positions [n, 2] in metres"
-    )

@@ -146,11 +146,6 @@ def test_keys_that_no_file_can_hold_are_refused():
         load({**SWEEP_BASE, "algorithm": Chosen(chosen=frozenset({3}))})
 
 
-def test_an_object_of_another_catalogue_is_refused():
-    with pytest.raises(InputError, match=r"server.selection: must be a name or"):
-        load({**SWEEP_BASE, "server": {"selection": FedNova()}})
-
-
 NOVA = """
     from edgefl.learning.algorithms.fednova import FedNova
 

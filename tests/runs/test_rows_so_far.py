@@ -1,6 +1,5 @@
 """A run's rows while it goes: what pages see of it, and that nothing else ever does."""
 
-import json
 import os
 import re
 
@@ -233,21 +232,3 @@ def test_files_that_are_replaced_while_they_are_read(at_each_round, monkeypatch,
     (run,) = load_all([folder], so_far=True)
     assert run.manifest["status"] == "finished"
     assert not run.under_way
-
-
-def test_lock_is_checked_without_taking_it(tmp_path):
-    from edgefl.core.files import is_locked, locked
-
-    path = tmp_path / "a" / "lock"
-    assert not is_locked(path)
-    with locked(path):
-        assert is_locked(path)
-    assert not is_locked(path)
-    locked(path).close()
-
-
-def test_manifest_distinguishes_unfinished_runs(tmp_path):
-    assert not progress.is_unfinished(tmp_path)
-    (tmp_path / "manifest.json").write_text(json.dumps({"status": "running"}))
-    assert progress.is_unfinished(tmp_path)
-    assert not progress.is_under_way(tmp_path)

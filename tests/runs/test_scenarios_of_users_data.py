@@ -1,8 +1,5 @@
 """Scenarios of the papers' settings whose data users bring: each runs on small files in the publishers' formats."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +8,6 @@ import pytest
 import stand_ins
 
 import edgefl
-from edgefl.core.errors import InputError
 from edgefl.scenario import load
 
 FOLDER = Path(__file__).parents[2] / "scenarios"
@@ -26,17 +22,12 @@ class Case(NamedTuple):
     classes: int
     devices: int
     rounds: int  # of all sessions together
-    missing: str  # what is named if the files are not there
     smaller: tuple[str, ...]
 
 
 CASES = {
-    "emnist-l-fedssg": Case(
-        stand_ins.emnist_letters, 89_610, (28, 28), 10, 100, 300, "EMNIST/raw", ("devices.count=8",)
-    ),
-    "cifar100-fedssg": Case(
-        stand_ins.cifar100, 815_332, (3, 32, 32), 100, 100, 1000, "cifar-100-python", ("devices.count=20",)
-    ),
+    "emnist-l-fedssg": Case(stand_ins.emnist_letters, 89_610, (28, 28), 10, 100, 300, ("devices.count=8",)),
+    "cifar100-fedssg": Case(stand_ins.cifar100, 815_332, (3, 32, 32), 100, 100, 1000, ("devices.count=20",)),
     "svhn-fedar": Case(
         stand_ins.svhn,
         11_181_642,
@@ -44,10 +35,9 @@ CASES = {
         10,
         100,
         2000,
-        "train_32x32.mat",
         ("devices.count=5", "data.partition.chunks=2", "training.local_steps=1", "training.batch_size=4"),
     ),
-    "svhn-sessions": Case(stand_ins.svhn, 667_178, (3, 32, 32), 10, 200, 1400, "train_32x32.mat", ("devices.count=4",)),
+    "svhn-sessions": Case(stand_ins.svhn, 667_178, (3, 32, 32), 10, 200, 1400, ("devices.count=4",)),
     "cinic10-exdir": Case(
         stand_ins.cinic10,
         2_308_810,
@@ -55,7 +45,6 @@ CASES = {
         10,
         1000,
         4000,
-        "CINIC-10",
         ("devices.count=10", "server.participants=2", "training.local_steps=1", "report.eval_every=1"),
     ),
     "tinyimagenet-sessions": Case(
@@ -65,7 +54,6 @@ CASES = {
         200,
         200,
         1400,
-        "tiny-imagenet-200",
         ("devices.count=4", "model.kind=logistic"),  # ResNet-34 takes ten seconds; its tests are others
     ),
     "femnist-fedeve": Case(
@@ -75,7 +63,6 @@ CASES = {
         62,
         3400,
         1500,
-        "femnist/train",
         ("devices.count=6", "server.participants=4"),
     ),
     "movielens-fedeve": Case(
@@ -85,7 +72,6 @@ CASES = {
         2,
         6040,
         1000,
-        "ml-1m/ratings.dat",
         ("devices.count=8", "server.participants=4"),
     ),
 }
@@ -134,29 +120,3 @@ def test_scenario_runs_on_files_of_its_format(name, home):
     assert rounds["received"].sum() > 0
     if name == "movielens-fedeve":
         assert rounds[["test_auc", "hr_10", "ndcg_10"]].notna().all(axis=None)
-
-
-@ALL
-def test_missing_data_files_are_named(name, home):
-    with pytest.raises(InputError) as error:
-        edgefl.run(FOLDER / f"{name}.yaml")
-    (line,) = str(error.value).splitlines()
-    assert "data.dataset: " in line
-    assert "not found in " in line
-    assert CASES[name].missing in line
-
-
-@pytest.mark.process
-def test_scenarios_are_listed_with_their_data(home):
-    environment = {**os.environ, "EDGEFL_DATA": str(home)}
-
-    def edgefl_says(*arguments):
-        command = [sys.executable, "-m", "edgefl", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
-
-    listed = edgefl_says("list", "scenarios")
-    assert all(name in listed for name in CASES)
-    assert "femnist " in edgefl_says("data", "list")
-    stand_ins.femnist(home)
-    (line,) = [line for line in edgefl_says("data", "list").splitlines() if line.startswith("femnist ")]
-    assert str(home / "femnist" / "train") in line

@@ -77,10 +77,3 @@ def test_search_finds_trials_that_no_other_beats(stand_in, capsys):
     assert [trial.params["radio.bandwidth_hz"] for trial in tried] == [20e6, 100e6]
     assert all(trial.values[0] > 0 and trial.values[1] > 0 for trial in tried)
     assert len(capsys.readouterr().out.splitlines()) == len(names["study"].best_trials)
-
-
-def test_search_runs_with_optuna():
-    pytest.importorskip("optuna")
-    names = {}
-    exec(compile(example(), str(GUIDE), "exec"), names)  # noqa: S102 - the guide's own program
-    assert len(names["study"].trials) == 2

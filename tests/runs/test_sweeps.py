@@ -97,39 +97,6 @@ def test_a_mapping_is_the_sweep_of_its_file(write, tmp_path, monkeypatch):
         assert ours == [point.scenario.model_dump(exclude={"name"}) for point in of_file.points]
 
 
-def test_faults_of_a_mapping_have_its_keys():
-    with pytest.raises(InputError) as refused:
-        load_sweep({"base": SWEEP_BASE, "grid": {"radio.bandwidth_hz": [1e6, -1]}, "gird": {}})
-    assert str(refused.value).startswith('sweep: gird: unknown key (did you mean "grid"?)')
-    with pytest.raises(InputError) as refused:
-        load_sweep({"base": SWEEP_BASE, "grid": {"radio.bandwidth_hz": [1e6, -1]}})
-    assert str(refused.value) == "sweep: grid.radio.bandwidth_hz.1: radio.bandwidth_hz: must be >= 1, got -1"
-
-
-HZ = "radio.bandwidth_hz"
-FAULTS = {
-    "unknown key of a sweep": ({"gird": {}}, r"sweep\.yaml:2: gird: unknown key .*did you mean \"grid\""),
-    "unknown key": ({"grid": {"radio.bandwith_hz": [1e6]}}, r"sweep\.yaml:4: radio\.bandwith_hz: unknown key"),
-    "a value that cannot be": ({"grid": {HZ: [1e6, -1]}}, rf"sweep\.yaml:5: {HZ}: must be >= 1, got -1"),
-    "no list": ({"grid": {HZ: 1e6}}, rf"sweep\.yaml:3: grid\.{HZ}: must be a list"),
-    "an empty list": ({"grid": {HZ: []}}, r"must not be empty"),
-    "lists of two lengths": ({"zip": {"rounds": [1, 2], HZ: [8]}}, rf"the same length: rounds has 2, {HZ} has 1"),
-    "a key twice": ({"zip": {"rounds": [1]}, "grid": {"rounds": [1]}}, r"is in two of grid, zip and points"),
-    "a seed as a key": ({"grid": {"seed": [1, 2]}}, r"grid\.seed: write it under seeds"),
-    "seeds twice": ({"seeds": [1, 1]}, r"seeds: must differ"),
-    "no base": ({"base": "nowhere.yaml"}, r"sweep\.yaml:1: base: .*nowhere\.yaml does not exist"),
-    "too many": ({"grid": {"rounds": [*range(1, 400)], HZ: [*range(8, 400)]}}, r"more than 100000 points"),
-}
-
-
-@pytest.mark.parametrize("name", FAULTS)
-def test_faults_have_the_line_of_the_sweep(name, write, tmp_path):
-    keys, pattern = FAULTS[name]
-    with pytest.raises(InputError, match=pattern):
-        edgefl.sweep(write(**keys), out=tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
 # Learned once
 
 
@@ -239,9 +206,7 @@ def test_other_learning_is_not_shared(write, tmp_path, in_this_process):
 @pytest.mark.parametrize(
     "grid",
     [
-        {"devices.data_share": [0.5, 1.0]},
         {"devices.count": [8, 10]},
-        {"server.participants": [2, 4]},
         {"server.selection": ["uniform", "round_robin"]},
         {"churn": ["none", {"kind": "bernoulli", "probability": 0.9}]},
     ],

@@ -112,19 +112,11 @@ def test_torch_is_not_loaded(run):
     ("key", "value", "reason"),
     [
         ("algorithm", "fedprox", "changes what is learned"),
-        ("training.lr", 0.1, "changes what is learned"),
         ("training.codec", "float16", "vary model.cost.parameters"),
-        ("seed", 2, "changes what is learned"),
-        ("server.participants", 5, "changes what is learned"),
-        ("devices.count", 13, "changes what is learned"),
         ("churn.probability", 0.5, "changes what is learned"),
         ("rounds", 7, "decides when the run ends"),
-        ("stop.time_s", 1.0, "decides when the run ends"),
         ("targets", [0.5], "only changes the report"),
-        ("report.eval_every", 2, "only changes the report"),
         ("radio.bandwith_hz", 5e6, 'did you mean "bandwidth_hz"'),
-        ("radio.bandwidth_hz", 0, "must be >= 1"),
-        ("radio.bandwidth_hz", "wide", "must be a number"),
         ("name.first", 1, "is only a name"),
         ("model.cost.parameters", 5, "does not fit the scenario"),
     ],
@@ -144,13 +136,9 @@ def test_keys_and_values_that_are_refused(run, key, value, reason):
     "text",
     [
         "radio.bandwidth_hz",
-        "=5",
         "radio.bandwidth_hz=",
-        "radio.bandwidth_hz=9..1",
-        "a..b=5",
         "k=5]",
         "k={a: 1",
-        "k=1..2:0",
     ],
 )
 def test_text_without_values_is_refused(text):
@@ -340,9 +328,6 @@ def test_priced_values_change_no_result(run, tmp_path):
     ("asked", "reason"),
     [
         ({"training.lr": [0.1]}, "changes what is learned"),
-        ({"radio.bandwidth_hz": [0]}, "must be >= 1"),
-        ({"radio.bandwidth_hz": "5..1"}, "from a smaller number"),
-        ({"radio.bandwidth_hz": 5}, "must be a list of values or a range"),
         ({"nothing": [5]}, "unknown key"),
     ],
 )

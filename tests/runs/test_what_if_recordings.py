@@ -19,11 +19,6 @@ BASE = {
     "devices": {"count": COUNT, "cpu_hz": 1e9, "tx_power_dbm": OWN_DBM},
     "server": {"participants": COUNT},
 }
-PLACES = {
-    "cells.radius_m": 100,
-    "mobility": {"kind": "random_waypoint", "speed_mps": 9},
-    "devices.height_m": 2.0,
-}
 
 
 def finished(folder, kind, **changes):
@@ -98,20 +93,6 @@ def test_a_power_over_recorded_rates_is_refused(tmp_path):
     )
     assert not (folder / "what_if.csv").exists()
     edgefl.what_if(folder, {"devices.rx_power_w": [0.2]})  # no link depends on it
-
-
-@pytest.mark.parametrize("kind", ["bps", "snr_db"])
-@pytest.mark.parametrize("key", PLACES)
-def test_other_places_are_refused(tmp_path, kind, key):
-    folder = finished(tmp_path, kind)
-    with pytest.raises(edgefl.InputError, match=rf"^what_if: {key}: changes where devices and base stations are, and "):
-        edgefl.what_if(folder, {key: [PLACES[key]]})
-
-
-def test_sliders_that_a_scenario_asks_for_are_refused_before_the_run(tmp_path):
-    with pytest.raises(edgefl.InputError, match=r"report.what_if: devices.tx_power_dbm: sets a power, and rates were"):
-        finished(tmp_path, "bps", report={"what_if": {"devices.tx_power_dbm": [10]}})
-    assert not (tmp_path / "run").exists()
 
 
 def test_recorded_links_have_no_map(tmp_path):

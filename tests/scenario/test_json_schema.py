@@ -10,7 +10,6 @@ from jsonschema import Draft202012Validator
 
 from edgefl.core.errors import InputError
 from edgefl.core.version import edgefl_version
-from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.scenario import load_sweep, shipped
 from edgefl.scenario.jsonschema import schema, sweep_schema, write_schema
 from edgefl.scenario.shared_definitions import REFERENCE, share_definitions
@@ -50,17 +49,6 @@ def test_every_key_is_described():
             continue
         without += [name for name, key in properties.items() if isinstance(key, dict) and not key.get("description")]
     assert without == []
-
-
-def test_descriptions_in_the_schema_are_the_comments_of_fields():
-    root = schema()
-    radio = root["$defs"]["Radio"]["properties"]
-    assert radio["slot_s"]["description"] == "Duration of a slot, for which fading is constant."
-    assert radio["slot_s"]["default"] == 0.0005
-    members = expanded(root["properties"]["algorithm"], root["$defs"])["anyOf"]
-    fedprox = next(one for one in members if one.get("properties", {}).get("kind", {}).get("const") == "fedprox")
-    assert fedprox["properties"]["kind"]["description"] == ALGORITHMS.summary("fedprox")
-    assert fedprox["properties"]["mu"]["description"].startswith("Weight of the proximal term")
 
 
 def test_schema_is_small_enough_for_an_editor():

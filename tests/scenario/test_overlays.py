@@ -143,15 +143,6 @@ def test_fault_is_reported_where_the_value_stands(base):
     )
 
 
-def test_fault_of_a_mapping_from_python_names_the_file_of_the_key(base):
-    base.write_text(BASE.replace("participants: 3", "participants: -3"))
-    with pytest.raises(InputError) as caught:
-        load({"extends": str(base), "rounds": -1})
-    first, second = caught.value.faults
-    assert first.startswith("scenario: rounds: ")
-    assert second.startswith(f"{base}:7: server.participants: ")
-
-
 def test_files_that_extend_each_other_are_refused_in_a_line(base):
     path = overlay(base, "")
     base.write_text("extends: ../mine.yaml\n")
@@ -159,24 +150,6 @@ def test_files_that_extend_each_other_are_refused_in_a_line(base):
     base.write_text("extends: base.yaml\n")
     (line,) = faults(path)
     assert line.startswith("bases/base.yaml:1: extends: base.yaml leads back")
-
-
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        ("nowhere.yaml", "nowhere.yaml does not exist: name a scenario file"),
-        ("quikstart", 'no scenario that comes with edgefl (did you mean "quickstart"?)'),
-        ("3", "must be the name of a scenario file, or a list of names, got 3"),
-        ("[]", "must be the name of a scenario file"),
-        ("[base.yaml, {a: b}]", "must be the name of a scenario file"),
-        ("selections", "is a sweep file: name a scenario file"),
-    ],
-)
-def test_other_values_of_extends_are_refused_in_a_line(base, value, said):
-    base.write_text(f"rounds: 2\nextends: {value}\n")
-    (line,) = faults(base)
-    assert line.startswith("base.yaml:2: extends: ")
-    assert said in line
 
 
 def test_files_that_would_be_read_a_million_times_are_refused(tmp_path):

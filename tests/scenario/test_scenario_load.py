@@ -108,43 +108,20 @@ WRONG = [
     "rounds: true",
     "seed: -1",
     "name: a/b",
-    "name: ..",
     "targets: 0.5",
-    "targets: [2]",
-    "stop: {accuracy: 0}",
     "data: digits",
     "data: {dataset: digit}",
     "data: {dataset: digits, partion: iid}",
     "data: {partition: {kind: dirichlet, alpha: 0}}",
-    "data: {dataset: quadratic}",
     "data: {dataset: npz}",
     "data: {dataset: npz, path: 5}",
-    "model: mpl",
     "model: {kind: fcn, hidden: [0]}",
-    "model: {init: {kind: ones}}",
-    "model: {cost: {flops_per_parameter: 5}}",
     "training: {lr: -1}",
     "training: {batch_size: all}",
-    "training: {batch_size: 0}",
-    "training: {momentum: 1}",
-    "algorithm: {kind: fedavg, mu: 1}",
-    "algorithm: {mu: 1}",
-    "server: {participants: 0}",
-    "server: {selection: {kind: bernoulli, probability: 0}}",
-    "server: {selection: {kind: schedule, rounds: [[]]}}",
     "server: {policy: [synchronous]}",
-    "devices: {count: 1e10}",
-    "devices: {cpu_hz: 0}",
     "devices: {cpu_hz: {uniform: [1]}}",
     "devices: {cpu_hz: {unifrom: [1, 2]}}",
-    "devices: {cpu_hz: {choice: []}}",
-    "devices: {height_m: 0.05}",
-    "cells: {bs_height_m: 0.5}",
     "cells: {layout: hex}",
-    "radio: {bandwidth_hz: 0}",
-    "radio: {downlink: multicast}",
-    "radio: {preset: [dynamic_devices]}",
-    "mobility: {kind: static, speed_mps: -1}",
     "churn: {kind: lots}",
 ]
 
@@ -160,16 +137,10 @@ def test_schema_and_loader_refuse_the_same(text):
 
 CONSISTENCY = {
     "server: {participants: 101}": "server.participants: must be <= devices.count = 100, got 101",
-    "cells: {min_distance_m: 300}": "cells.min_distance_m: must be < radius_m = 250, got 300",
-    "cells: {radius_m: 6000}": "radio.propagation: umi_los holds from 10 m to 5 km",
-    "radio: {carrier_hz: 1e8}": "radio.propagation: umi_los holds from 0.5 to 100 GHz",
-    "server: {deadline_s: 5}": "server.deadline_s: the policy synchronous has no deadline",
     "server: {selection: {kind: schedule, rounds: [[0, 100]]}}": "server.selection: names device 100",
     "server: {selection: {kind: schedule, rounds: [[3, 3]]}}": "server.selection: round 1 names a device twice",
     "training: {local_steps: 1, local_epochs: 1}": "training: local_epochs and local_steps exclude each other",
     "training: {wrap: false}": "training.wrap: false needs local_steps",
-    "devices: {cpu_hz: {uniform: [2, 1]}}": "devices.cpu_hz.uniform: [a, b] needs a <= b",
-    "devices: {cpu_hz: {normal: [1, -1]}}": "devices.cpu_hz.normal: the second number is a standard deviation",
     "model: {init: {kind: value}}": "model.init: kind value and the key value go together",
 }
 
@@ -188,15 +159,6 @@ def test_loader_refuses_wrong_files(tmp_path, text, message):
 def test_key_without_a_value_counts_as_left_out(section):
     assert load({section: None}) == load({})
     VALIDATOR.validate({section: None})
-
-
-def test_unknown_or_required_key_without_a_value_is_a_fault():
-    with pytest.raises(InputError, match="sedd: unknown key"):
-        load({"sedd": None})
-    with pytest.raises(InputError, match=r"data\.path: is required"):
-        load({"data": {"dataset": "npz", "path": None}})
-    with pytest.raises(InputError, match=r"data\.coefficients: is required"):
-        load({"data": {"dataset": "quadratic", "coefficients": None}})
 
 
 def test_keys_of_the_file_override_those_of_the_dataset():
@@ -256,31 +218,6 @@ def outcome(raw, overrides):
     except InputError as error:
         prefixes = [f"--set {override}: " for override in overrides] or ["scenario: "]
         return [fault.removeprefix(prefixes[0]) for fault in error.faults]
-
-
-@pytest.mark.parametrize(
-    ("overrides", "got"),
-    [
-        ("rounds=20", ', got a single text: write ["rounds=20"]'),
-        ({"rounds": 20}, ', got a mapping: write ["rounds=20"]'),
-        (
-            {"sessions": None, "churn": {"kind": "bernoulli", "probability": 0.4}},
-            ', got a mapping: write ["sessions=null", "churn={kind: bernoulli, probability: 0.4}"]',
-        ),
-        ([("rounds", 20)], ", got ['rounds', 20] in the list"),
-    ],
-)
-@pytest.mark.parametrize("call", [edgefl.run, edgefl.load, edgefl.sweep])
-def test_python_overrides_are_a_list(call, overrides, got, tmp_path):
-    source = "quickstart"
-    if call is edgefl.sweep:
-        source = tmp_path / "sweep.yaml"
-        source.write_text("base: quickstart\ngrid: {rounds: [1, 2]}\n")
-    with pytest.raises(InputError) as caught:
-        call(source, overrides=overrides)
-    (fault,) = caught.value.faults
-    assert fault.startswith('overrides: must be a list of "dotted.key=value" texts, such as ["rounds=20", ')
-    assert fault.endswith(got)
 
 
 def test_python_overrides_may_come_one_by_one():

@@ -63,7 +63,6 @@ def test_a_reference_without_sessions_counts_in_all(scenario):
     ("summary", "said"),
     [
         (None, "holds no finished run (summary.json cannot be read)"),
-        ("{", "its summary.json does not belong to a run"),
         ("[]", "its summary.json does not belong to a run"),
         ('{"best_accuracy": null}', "that run measured no accuracy"),
     ],
@@ -82,12 +81,7 @@ def test_a_bad_reference_is_one_line(scenario, reference, summary, said):
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        ("{relative: 2, reference: reference}", "targets.0.relative: must be <= 1, got 2"),
         ("{relative: 0.9}", "targets.0.reference: is required"),
-        (
-            "{relative: 0.9, reference: reference, acuracy: 1}",
-            'targets.0.acuracy: unknown key (did you mean "accuracy"?)',
-        ),
         ("high", "targets.0: must be an accuracy or {relative: 0.97, reference: result folder}"),
     ],
 )

@@ -58,21 +58,6 @@ def test_a_name_gives_the_base_of_a_sweep(tmp_path):
     assert [point.scenario for point in sweep.points] == [load("quickstart", [f"rounds={n}"]) for n in (1, 2)]
 
 
-@pytest.mark.parametrize("base", ["quikstart", "bandwidth"])
-def test_missing_base_is_refused(tmp_path, base):
-    file = tmp_path / "mine.yaml"
-    file.write_text(f"base: {base}\ngrid: {{rounds: [1, 2]}}")
-    with pytest.raises(InputError, match=r"mine\.yaml:1: base: .*(did you mean \"quickstart\"|is a sweep file itself)"):
-        load_sweep(file)
-
-
-def test_files_for_another_verb_are_refused(tmp_path):
-    with pytest.raises(InputError, match="is a sweep file: run it with `edgefl sweep bandwidth`"):
-        load("bandwidth")
-    with pytest.raises(InputError, match="is a scenario file, not a sweep file: run it with `edgefl run quickstart`"):
-        load_sweep("quickstart")
-
-
 def test_a_changed_copy_is_not_mistaken_for_the_original(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     copy = shipped.copy_to("quickstart", Path())

@@ -44,23 +44,6 @@ def test_label_leads_and_stands_for_what_it_determines():
     assert beside_label(points) == ["label", "radio.bandwidth_hz"]
 
 
-def test_only_numbers_that_differ_stand_in_blocks():
-    points = [{"algorithm": {"kind": "fedprox", "mu": mu, "other": 1}} for mu in (0.1, 1)]
-    assert point_names(points).names == ["1-algorithm=fedprox-mu0.1", "2-algorithm=fedprox-mu1"]
-
-
-def test_classes_of_the_same_name_keep_their_modules():
-    points = [{"algorithm": f"{module}:My"} for module in ("a", "b")]
-    assert point_names(points).names == ["1-algorithm=a_My", "2-algorithm=b_My"]
-
-
-def test_key_without_room_is_left_out_whole():
-    points = grid(algorithm=["fedavg", "scaffold"], data__text=["x" * 90, "y" * 90], training__lr=[0.1, 0.2])
-    names, left_out = point_names(points)
-    assert left_out == ["data.text"]
-    assert names[0] == "1-algorithm=fedavg,lr=0.1"
-
-
 VALUES = st.one_of(
     st.sampled_from(["fedavg", "a:B", "ä" * 20, "x" * 70]),
     st.integers(-10, 10**7),

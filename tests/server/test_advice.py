@@ -29,16 +29,3 @@ def advice(caplog, monkeypatch, worth_s, **radio):
 def test_advice_is_given_once(caplog, monkeypatch, sharing):
     (said,) = advice(caplog, monkeypatch, 0.0, sharing=sharing)
     assert said.startswith("radio.transfer: fast would save about ")
-
-
-@pytest.mark.parametrize(
-    ("worth_s", "radio"),
-    [
-        (1e3, {}),  # not worth a word
-        (0.0, {"transfer": "fast"}),  # done already
-        (0.0, {"fading": "none"}),  # nothing is walked
-        (0.0, {"bandwidth_hz": 1e9}),  # transfers so short that `fast` would walk them, too
-    ],
-)
-def test_no_advice_is_given_where_it_saves_little(caplog, monkeypatch, worth_s, radio):
-    assert not advice(caplog, monkeypatch, worth_s, **radio)

@@ -105,18 +105,6 @@ def test_band_is_never_booked_twice_without_rounds(policy):
     assert result.rounds["load_up"].max() > 1  # a round of one update has all of its time on the air
 
 
-def test_load_of_a_run_is_that_of_its_cells():
-    scenario = {**BASE, "cells": SEVEN_CELLS, "radio": SEVEN_CELLS_RADIO, "server": {"participants": 14}}
-    result = edgefl.run(scenario, train=False, device="cpu")
-    cells = result.table("cell_load")
-    for column in ("load_down", "load_up"):
-        np.testing.assert_allclose(cells.groupby("round")[column].sum() / 7, result.rounds[column], rtol=1e-12)
-    for column in ("bytes_down", "bytes_up"):
-        assert cells.groupby("round")[column].sum().tolist() == result.rounds[column].tolist()
-    by_device = result.devices.groupby(["round", "cell"])["bytes_up"].sum()
-    assert cells.set_index(["round", "cell"])["bytes_up"].tolist() == by_device.tolist()
-
-
 def test_cut_off_transfers_count_in_the_last_round():
     scenario = {**BASE, "server": {"participants": 6, "policy": "asynchronous"}}
     result = edgefl.run(scenario, train=False, device="cpu")

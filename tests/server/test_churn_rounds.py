@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from server_cases import BASE, ENERGY, POLICIES, TIMES, assert_same, presence_trace, run
 
-import edgefl
-
 ROUNDS = ["synchronous", "deadline", "over_selection", "sequential", "hierarchical"]
 DEVICES = {**BASE["devices"], "idle_power_w": 0.05}
 
@@ -192,21 +190,6 @@ def test_population_follows_from_arrivals_and_departures(name):
     assert after[:-1] == rounds["present"].tolist()[1:]
 
 
-def test_only_small_populations_log_single_changes():
-    churn = {"kind": "poisson", "arrivals_per_s": 4000.0, "stay_s": {"exponential": 0.1}}
-    for count, listed in ((1000, True), (10_001, False)):
-        coefficients = [[0.5, 0, 0]] * count
-        data = {"dataset": "quadratic", "coefficients": coefficients}
-        result = edgefl.run(
-            {"rounds": 2, "data": data, "devices": {"count": count}, "churn": churn, "server": {"participants": 5}},
-            train=False,
-        )
-        kinds = result.events["kind"].value_counts()
-        for kind, column in (("arrival", "arrivals"), ("departure", "departures")):
-            assert result.rounds[column].sum() > 0
-            assert kinds.get(kind, 0) == (result.rounds[column].sum() if listed else 0)
-
-
 def test_too_few_devices_are_reported_once(tmp_path, caplog):
     rows = [(device, 0.0, float("inf")) for device in range(4)]
     with caplog.at_level(logging.WARNING):
@@ -214,15 +197,6 @@ def test_too_few_devices_are_reported_once(tmp_path, caplog):
     assert (result.rounds["selected"] == 4).all()
     said = [record.message for record in caplog.records if "fewer" in record.message]
     assert said == ["round 1: 4 devices are present, fewer than server.participants: 6; it goes on with these"]
-
-
-def test_the_world_is_the_same_under_two_algorithms():
-    churn = {"kind": "poisson", "arrivals_per_s": 150.0, "stay_s": {"weibull": [0.05, 0.8]}}
-    one = run({}, churn=churn, train=True, algorithm="fedavg", cost="paper")
-    other = run({}, churn=churn, train=True, algorithm="scaffold", cost="paper")
-    assert one.devices.equals(other.devices)
-    assert one.events.equals(other.events)
-    assert (one.devices["status"] == "departed").any()
 
 
 def test_selection_is_uniform_in_very_large_populations():

@@ -206,7 +206,6 @@ def digits(sessions, **changes):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("server: {departed_state: gone}", ":1: server.departed_state: "),
         (
             "server: {departed_state: forgotten}\nalgorithm: {kind: scaffold, variant: dyn}",
             ":1: server.departed_state: this variant of scaffold keeps no mean of the devices' states: set it to lost",

@@ -129,37 +129,13 @@ def test_time_before_an_evaluation_does_not_count_twice():
     assert lasted_s.to_numpy() == pytest.approx(np.repeat(result.rounds["duration_s"].to_numpy(), 6))
 
 
-def test_events_record_the_beginning_and_answers():
-    result = evaluating(rounds=1)
-    events = result.events
-    began_s = events[events["kind"] == "evaluation_start"]["time_s"].item()
-    assert began_s == result.rounds["time_s"].item() - result.rounds["evaluation_s"].item()
-    answered = events[events["kind"] == "evaluated"]
-    _, evaluations = by_kind(result)
-    assert sorted(answered["device"]) == evaluations["device"].tolist()
-    assert answered["time_s"].min() > began_s
-    assert (events["kind"] == "download_end").sum() == 12
-
-
 def test_without_the_key_results_have_no_evaluation():
     result = run({})
     assert not {"evaluation_s", "evaluated", "evaluation_energy_j"} & set(result.rounds.columns)
     assert result.scenario["server"]["device_evaluation"] is None
 
 
-def test_the_band_of_each_cell_is_shared_by_those_that_evaluate():
-    result = evaluating(evaluation={"devices": "present"})
-    _, evaluations = by_kind(result)
-    assert evaluations[TIMES].to_numpy() == pytest.approx(phases_s(result, evaluations, BAND_HZ / 20))
-
-
 # Who evaluates, and when
-
-
-def test_all_that_are_present_may_evaluate():
-    result = evaluating(evaluation={"devices": "present"})
-    assert result.rounds["evaluated"].tolist() == [20] * 4
-    assert result.rounds["selected"].tolist() == [6] * 4
 
 
 @pytest.mark.parametrize("every", [2, 3])
@@ -345,44 +321,6 @@ def test_batteries_that_ran_out_before_the_phase_may_be_charged_until_it(name, d
 # Learning, selections, cells and channels
 
 
-def test_learning_stays_the_same_bit_by_bit():
-    server = {"selection": {"kind": "oort"}}
-    keys = {"train": True, "server": server, "training": {**BASE["training"], "local_steps": 3}}
-    result = evaluating(**keys)
-    alone = run(server, train=True, training=keys["training"])
-    assert np.array_equal(result.parameters, alone.parameters)
-    parts, _ = by_kind(result)
-    assert parts["device"].tolist() == alone.devices["device"].tolist()
-
-
-def test_a_selection_by_past_round_trips_sees_no_evaluation():
-    """For a lost update the round trip is the wait for updates, without the phase."""
-    faults = {"failure_probability": 0.4, "attempts": 1}
-    radio = {**BASE["radio"], "faults": faults}
-    chosen = [
-        of.devices[~of.devices["status"].isin(EVALUATION)]["device"].tolist()
-        for of in (
-            evaluating(server={"selection": "tifl"}, radio=radio, rounds=12),
-            run({"selection": "tifl"}, radio=radio, rounds=12),
-        )
-    ]
-    assert chosen[0] == chosen[1]
-
-
-@pytest.mark.parametrize("large_scale", ["round", "time"])
-def test_devices_that_stand_still_are_where_they_were(large_scale):
-    """The large-scale channel is that of the round, also where it is a function of time."""
-    radio = {"fading": "none", "bandwidth_hz": BAND_HZ, "sharing": "fixed", "large_scale": large_scale}
-    radio["spatial_consistency"] = large_scale == "time"
-    static = {"kind": "static", "speed_mps": 0}
-    result = evaluating(radio=radio, mobility=static)
-    parts, evaluations = by_kind(result)
-    for column in ("shadowing_db", "pathloss_db", "cell"):
-        assert evaluations[column].tolist() == parts[column].tolist()
-    assert evaluations["download_s"].tolist() == pytest.approx(parts["download_s"].tolist())
-    assert parts["shadowing_db"].abs().min() > 0
-
-
 def test_devices_are_handed_over_while_they_evaluate():
     result = edgefl.run(
         {
@@ -437,17 +375,3 @@ def test_answers_bring_the_channel_that_devices_measured():
     result = evaluating(server={"csi": {"kind": "last", "report_bits": 64}}, rounds=1)
     _, evaluations = by_kind(result)
     assert (evaluations["bytes_up"] == (32 + 64) / 8).all()
-
-
-def test_an_agent_sees_evaluations_in_the_rounds_that_have_them():
-    env = edgefl.gym.make({**BASE, "server": {"participants": 6, "device_evaluation": {}}}, train=False)
-    env.reset(seed=2)
-    rows = []
-    over = False
-    while not over:
-        _, _, terminated, truncated, info = env.step(env.action_space.sample())
-        over = terminated or truncated
-        rows.append(info["row"])
-    assert len(rows) == 4
-    assert all(row["evaluated"] == row["received"] for row in rows)
-    assert all(row["evaluation_s"] > 0 for row in rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -219,21 +218,3 @@ def test_best_channel_is_chosen() -> None:
     result = edgefl.run(scenario, train=False)
     first = result.devices[(result.devices["round"] == 1) & (result.devices["status"] == "received")]["device"]
     assert set(first) == set(np.argsort(-gain)[:2])
-
-
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        (
-            {"server": {"selection": "best_channel"}},
-            "server.csi: the selection best_channel needs to know channels: set csi to perfect, mean or last",
-        ),
-    ],
-)
-def test_contradictions_are_refused(
-    keys: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "links.csv").write_text("device,time_s,downlink_bps,uplink_bps\n0,0,1e6,1e6\n0,1,1e6,1e6\n")
-    with pytest.raises(edgefl.InputError, match=message.replace(".", r"\.")):
-        edgefl.run(keys, train=False)

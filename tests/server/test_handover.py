@@ -123,44 +123,6 @@ def test_filter_follows_the_standard(tmp_path, filter_k, measure_s):
     assert late_s == 0 if filter_k == 0 else late_s > 0
 
 
-@pytest.mark.parametrize(
-    ("rule", "margin_db"),
-    [
-        ({"offsets_db": [0.0, 2.5]}, 0.5),
-        ({"offsets_db": [4.0, 1.0]}, 6.0),
-        ({"offset_db": 2.0, "hysteresis_db": 1.0}, 3.0),
-        ({"offset_db": -2.0, "offsets_db": [1.0, 0.0]}, 2.0),
-    ],
-)
-def test_offsets_move_the_border_between_cells(tmp_path, rule, margin_db):
-    """Event A3: Mn + Ocn - Hys > Mp + Ocp + Off."""
-    (time_s,) = moves(run(tmp_path, 10**5, flops=3e6, **rule))["time_s"]
-    assert time_s == pytest.approx(reported_s(margin_db, 0.16, 0.04), abs=1e-9)
-
-
-def test_errors_of_measurements_are_keyed_by_their_number(tmp_path, monkeypatch):
-    """They hasten and delay handovers, and are the same however far one looks ahead."""
-    found = []
-    for most in (64, 7):
-        monkeypatch.setattr(handover, "LEAST_AHEAD", most)
-        noisy = run(tmp_path, 10**5, flops=3e6, measurement_error_db=3.0, time_to_trigger_s=0.0)
-        found.append(moves(noisy)["time_s"].tolist())
-    assert found[0] == found[1]
-    assert min(found[0]) < reported_s(3.0, 0.0, 0.04)
-
-
-def test_hysteresis_and_time_to_trigger_prevent_ping_pong(tmp_path):
-    """To and fro across the middle, two seconds a way, so that either is better for two seconds, by 1.3 dB at most."""
-    path = [(2.0 * n, 0, 190.0 if n % 2 else 210.0) for n in range(20)]
-    assert 1.29 < better_db(210.0) < 1.31
-    quick = {"hysteresis_db": 0.5, "time_to_trigger_s": 0.16}
-    counts = [
-        len(moves(run(tmp_path, 10**5, path, flops=3e6, **quick | more)))
-        for more in ({}, {"hysteresis_db": 1.31}, {"time_to_trigger_s": 2.0})
-    ]
-    assert counts == [19, 0, 0]  # one each way
-
-
 def test_nothing_is_measured_in_the_interruption(tmp_path):
     path = [(2.0 * n, 0, 190.0 if n % 2 else 210.0) for n in range(20)]
     rule = {"hysteresis_db": 0.0, "time_to_trigger_s": 0.0, "interruption_s": 4.9}
@@ -506,18 +468,6 @@ def test_a_transfer_gives_up_where_no_cell_is_good_enough(tmp_path):
     row = result.devices.iloc[0]
     assert (row["status"], row["download_s"]) == ("download_failed", pytest.approx(failed_s + 3.0))
     assert row["bytes_down"] == pytest.approx(round(failed_s / SLOT_S) * slot_bits(START_M, 0.0) / 8, abs=1)
-
-
-def test_interference_makes_links_fail(tmp_path):
-    """Without it the near link is 20 dB above the threshold where it fails with it."""
-    rule = NO_HANDOVER | {"radio_link_failure": {"t310_s": 0.2, "out_of_sync_db": -3.0, "in_sync_db": 0.0}}
-    alone = run(tmp_path, 10**5, flops=3e6, **rule)
-    disturbed = run(tmp_path, 10**5, flops=3e6, radio={"interference": {}}, **rule)
-    assert alone.rounds["link_failures"].tolist() == [0]
-    assert disturbed.rounds["link_failures"].tolist() == [1]
-    begins_m = brentq(lambda x: better_db(x) - 3.0, 50, 399)  # noise is nothing beside the far base station
-    (time_s,) = disturbed.events["time_s"][disturbed.events["kind"] == "radio_link_failure"]
-    assert time_s == pytest.approx(measured_at_s(begins_m) + 0.2, abs=0.05)
 
 
 # On batteries

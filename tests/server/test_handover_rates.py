@@ -119,11 +119,3 @@ def test_walkers_in_umi_are_handed_over_by_shadows_without_ping_pong():
     assert borders < len(by_default) < 9 * borders
     assert len(by_default) < 0.9 * len(hasty)
     assert share_back(by_default) < 0.015
-
-
-def test_cars_in_umi_are_handed_over_at_most_twice_as_often_as_they_cross_borders():
-    mobility = {"kind": "constant_velocity", "speed_mps": 33.3, "edge": "wrap"}
-    events = handovers_of(mobility, 60.0, 30, propagation={"kind": "umi", "out_of_range": "clamp"})
-    borders = 30 * 60.0 * 33.3 * BORDERS_A_METRE
-    assert borders < len(events) < 2 * borders
-    assert share_back(events) < 0.1

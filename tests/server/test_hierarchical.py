@@ -17,14 +17,10 @@ from server_cases import (
 )
 
 import edgefl
-from edgefl.cli import main
 from edgefl.core.errors import InputError
 from edgefl.learning.algorithms import ALGORITHMS, Updates
 from edgefl.learning.algorithms.properties import is_divisible
 from edgefl.learning.edge_models import EdgeModels
-
-LEARNED = ["train_loss", "test_loss", "test_accuracy"]
-
 
 # Limits
 
@@ -156,32 +152,6 @@ def test_round_without_participants_changes_no_model():
 
 
 # What is refused
-
-
-REFUSED = {
-    "a server with a control variate": ("algorithm: scaffold", "algorithm: under the policy hierarchical each base"),
-    "a server with momentum": ("algorithm: fedavgm", "algorithm: under the policy hierarchical each base"),
-    "a server with a table": ("algorithm: mifa", "algorithm: under the policy hierarchical each base"),
-    "weights over all devices": (
-        "algorithm: {kind: fedavg, availability: 0.5}",
-        "algorithm: under the policy hierarchical each base station keeps a model and nothing else: set it to fed",
-    ),
-    "contributions": (
-        "report: {contributions: {}}",
-        "report.contributions: needs updates that are aggregated together",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", list(REFUSED))
-def test_refusals_are_one_line(case, tmp_path, capsys):
-    text, message = REFUSED[case]
-    file = tmp_path / "s.yaml"
-    file.write_text(f"server: {{policy: hierarchical}}\n{text}\n")
-    assert main(["validate", str(file)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"edgefl: {file}:2: ")
-    assert f": {message}" in line
 
 
 @pytest.mark.parametrize("policy", ["hierarchical", "sequential"])

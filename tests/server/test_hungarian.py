@@ -135,8 +135,6 @@ def test_limits_that_no_device_meets_end_the_run() -> None:
             {},
             "server.participants: hungarian has 5 blocks in all, for at most one participant each, but a round asks 6",
         ),
-        ({"interference_w": []}, {}, "radio.allocation.interference_w"),
-        ({"interference_w": [-1.0]}, {}, "radio.allocation.interference_w"),
     ],
 )
 def test_contradictions_with_hungarian_are_refused(

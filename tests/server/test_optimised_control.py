@@ -184,21 +184,3 @@ def test_infeasible_rounds_end_the_run_with_one_line() -> None:
 def test_decisions_from_outside_are_checked() -> None:
     error = run({"optimiser": Greedy()}).error
     assert "Greedy.decide returned 2, must return a power_share [n] above 0, at most 1" in error
-
-
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"server": {"csi": "none"}}, "server.csi: the optimiser .* needs to know channels"),
-        ({"radio": {"allocation": "proportional"}}, "radio.allocation: .* set it to equal"),
-    ],
-)
-def test_contradictions_with_optimisers_are_refused(keys: dict[str, Any], message: str) -> None:
-    server = {"csi": {"kind": "perfect", "report_bits": 0}, "optimiser": Graded(), **keys.get("server", {})}
-    with pytest.raises(edgefl.InputError, match=message):
-        edgefl.run({**STILL, **keys, "server": server}, train=False)
-
-
-def test_allocations_by_forecast_need_csi() -> None:
-    with pytest.raises(edgefl.InputError, match=r"server.csi: the allocation .* needs to know channels"):
-        edgefl.run({**STILL, "radio": {"allocation": GradedBothWays()}}, train=False)

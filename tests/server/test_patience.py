@@ -1,7 +1,6 @@
 """Early stopping: a run ends when a column of its rounds has not improved for some rounds."""
 
 import math
-import re
 
 import pytest
 from hypothesis import example, given
@@ -12,7 +11,7 @@ import edgefl
 from edgefl.core.errors import InputError
 from edgefl.learning.record import Pace
 from edgefl.records.ledger import Ledger
-from edgefl.scenario import Patience, load
+from edgefl.scenario import Patience
 from edgefl.server.plateau import Plateau
 
 SMALL = {
@@ -137,20 +136,6 @@ def test_priced_again_a_stopped_run_has_the_same_rounds(tmp_path):
 def test_patience_without_learning_is_refused():
     with pytest.raises(InputError, match=r"stop\.patience: a run without learning does not improve: .*leave it out"):
         edgefl.run({**SMALL, "stop": {"patience": {"rounds": 3}}}, train=False)
-
-
-def test_patience_of_several_sessions_is_refused():
-    keys = {**SMALL, "rounds": None, "sessions": {"count": 2, "rounds": 4}, "stop": {"patience": {"rounds": 3}}}
-    with pytest.raises(InputError, match=r"stop\.patience: would end the run in the first session .*: leave it out"):
-        load(keys)
-    load({**keys, "sessions": {"count": 1, "rounds": 4}})
-
-
-def test_patience_with_a_set_that_is_not_there_is_refused():
-    keys = {**SMALL, "data": {"dataset": "digits"}, "stop": {"patience": {"rounds": 3, "of": "validation_loss"}}}
-    told = "needs a validation set: leave it out, for the test set, or set data.validation_share to 0.1"
-    with pytest.raises(InputError, match=re.escape(f"stop.patience.of: {told}")):
-        load(keys)
 
 
 def test_patience_with_an_accuracy_that_is_not_measured_is_refused():

@@ -7,7 +7,6 @@ from radio_cases import STILL
 from session_cases import KEYS, SUMS, scalar
 
 import edgefl
-from edgefl.cli import main
 from edgefl.learning.algorithms.distilled import Distilled
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.feddisco import FedDisco
@@ -156,42 +155,3 @@ def test_algorithms_whose_state_restarts(algorithm, coupled):
 
 
 # Refusals
-
-PROPOSED = "sessions: {keep_state: true, initialisation: proposed}"
-
-
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        (
-            f"{PROPOSED}\nalgorithm: feddyn",
-            ":1: sessions.keep_state: gradient rounds would change the devices' state of feddyn, but not the server's",
-        ),
-        (
-            "sessions: {groups: 2, keep_state: true}\nalgorithm: {kind: mifa, wait: true}",
-            ":2: algorithm.wait: waits for devices of all groups, but only one is present at a time: set it to false",
-        ),
-    ],
-)
-def test_contradictory_state_is_refused(lines, message, tmp_path, capsys):
-    path = tmp_path / "scenario.yaml"
-    path.write_text(lines)
-    assert main(["validate", str(path)]) == 2
-    assert message in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        f"{PROPOSED}\nalgorithm: moon",
-        f"{PROPOSED}\nalgorithm: mifa",
-        f"{PROPOSED}\nalgorithm: fedacg",
-        "sessions: {keep_state: true}\nalgorithm: feddyn",
-        "sessions: {groups: 2}\nalgorithm: {kind: mifa, wait: true}",
-        "sessions: {groups: 1, keep_state: true}\nalgorithm: {kind: mifa, wait: true}",
-    ],
-)
-def test_consistent_state_is_allowed(lines, tmp_path):
-    path = tmp_path / "scenario.yaml"
-    path.write_text(lines)
-    assert main(["validate", str(path)]) == 0

@@ -1,6 +1,5 @@
 """Sessions: numbers of rounds, first models on quadratics by hand, present devices, costs, refusals."""
 
-import json
 from itertools import combinations
 
 import numpy as np
@@ -418,14 +417,6 @@ def test_costs_of_proposed():
     assert not result.rounds.duplicated(["session", "round"]).any()
 
 
-def test_learning_costs_the_same_as_pricing():
-    sessions = {"sessions": {"count": 3, "rounds": 2, "initialisation": {"kind": "proposed"}}}
-    priced = images(sessions, train=False)
-    learned = images(sessions)
-    assert priced.devices.equals(learned.devices)
-    assert (learned.rounds["test_accuracy"].isna() == (learned.rounds["round"] < 1)).all()
-
-
 def test_the_same_group_finds_its_model_again():
     """Two groups without common labels: in the fifth session the weight is on the third, the first that was like it."""
     data = {"dataset": "digits", "partition": {"kind": "label_overlap", "overlap": 0.0, "alpha": 5.0}}
@@ -538,17 +529,6 @@ def test_distillation_needs_classes():
 # Scenarios
 
 
-def test_a_dumped_scenario_loads_again():
-    keys = {"sessions": {"count": 3, "rounds": 2, "initialisation": {"kind": "proposed", "pilots": 2}}}
-    scenario = load(keys)
-    assert load(json.loads(scenario.model_dump_json())) == scenario
-    assert (scenario.rounds, scenario.in_sessions.total) == (None, 7)
-    assert load({}).in_sessions.total == load({}).rounds == 60
-
-
-ASYNCHRONOUS = "server: {policy: asynchronous}"
-
-
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
@@ -561,18 +541,15 @@ ASYNCHRONOUS = "server: {policy: asynchronous}"
             "sessions: {groups: 2, first_group: 3}",
             ":1: sessions.first_group: must be <= 2, the number of groups, got 3",
         ),
-        ("sessions: {first_group: 2}", ":1: sessions.first_group: must be <= 1, the number of groups, got 2"),
         ("devices: {count: 3}\nsessions: {groups: 4}", ":2: sessions.groups: must be <= devices.count = 3, got 4"),
         (
             "sessions: {}\nalgorithm: {kind: fedavg, mode: wait, max_participants: 2}",
             ":2: algorithm.mode: wait would never end, as some awaited devices belong to other sessions: set it to cap",
         ),
-        ("sessions: {initialisation: {kind: proposed, pilot: ema, beta: 2}}", "beta: must be <= 1, got 2"),
         (
             "sessions: {keep_state: true, initialisation: continuous}",
             ":1: sessions.keep_state: would keep the first teacher of the initialisation continuous: leave it out",
         ),
-        ("sessions: {initialisation: prevoius}", 'unknown initialisation "prevoius" (did you mean "previous"?)'),
     ],
 )
 def test_contradictory_sessions_are_refused(lines, message, tmp_path, capsys):

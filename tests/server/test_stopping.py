@@ -206,17 +206,3 @@ def test_rounds_that_are_under_way_end_first(policy):
     time_s = (whole["time_s"].iloc[4] + whole["time_s"].iloc[5]) / 2
     rounds = until(time_s, policy).rounds
     assert rounds["time_s"].iloc[-1] == whole["time_s"].iloc[5]
-
-
-@pytest.mark.process
-def test_index_of_a_sweep_has_each_lifetime(tmp_path):
-    base = {
-        "rounds": 5,
-        "stop": {"depleted": 4},
-        "devices": {"count": 4, "battery": {"capacity_j": 5.0}},
-        "server": {"participants": 2},
-    }
-    sweep = {"base": base, "grid": {"devices.battery.base_w": [BASE_W, 0.0]}}
-    index = edgefl.sweep(sweep, out=tmp_path, train=False, workers=1)
-    assert index["lifetime_s"][0] == pytest.approx(5.0 / BASE_W, rel=1e-2)
-    assert np.isnan(index["lifetime_s"][1])

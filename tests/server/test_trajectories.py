@@ -70,9 +70,3 @@ def test_runs_with_movement_write_trajectories(tmp_path):
     first = devices[devices["round"] == 1].set_index("device")
     begin = found[found["time_s"] == 0].set_index("device").loc[first.index]
     assert begin["x_m"].to_numpy() == pytest.approx(first["x_m"].to_numpy())
-
-
-def test_trajectories_do_not_depend_on_learning(tmp_path):
-    for name in ("fedavg", "fedprox"):
-        edgefl.run({**WALK, "cost": "paper", "algorithm": {"kind": name}}, train=False, out=tmp_path / name)
-    assert len({(tmp_path / name / "tracks.csv").read_bytes() for name in ("fedavg", "fedprox")}) == 1

@@ -233,30 +233,11 @@ def test_a_stay_that_is_written_twice_counts_once_with_one_warning(tmp_path, cap
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"trace.csv:1: has no column device; must have device, on_s, off_s, got nothing"),
-        (
-            "device,on,off\n0,1,2\n",
-            r"trace.csv:1: has no column on_s .*; must have device, on_s, off_s",
-        ),
-        ("device,on_s,off_s\n", r"trace.csv: has no rows"),
-        (
-            "device,on_s,off_s\n0,1,2\n0,x,4\n",
-            r"trace.csv:3: must be a device's number and two times, in .*, got .0,x,4.",
-        ),
-        ("device,on_s,off_s\n0,1\n", r"trace.csv:2: has 2 cells, the header has 3: write one for each column"),
         ("device,on_s,off_s\n0,5,4\n", r"trace.csv:2: must have a device from 0 and 0 <= on_s < off_s, got .0,5,4."),
-        ("device,on_s,off_s\n0,nan,4\n", r"trace.csv:2: must have a device from 0"),
-        ("device,on_s,off_s\n-1,0,4\n", r"trace.csv:2: must have a device from 0"),
         (
             "device,on_s,off_s\n0,0,4\n1,0,9\n0,3,6\n",
             r"csv:4: device 0: the stay overlaps that of line 2: if both are right, write one row from 0 to 6 s",
         ),
-        (
-            "device,on_s,off_s\n0,2,9\n0,1,inf\n",
-            r"csv:3: device 0: the stay overlaps that of line 2: if both are right, write one row from 1 to inf s",
-        ),
-        ("device,on_s,off_s\n0.5,0,4\n", r"trace.csv:2: must have a device from 0"),
-        ("device,on_s,off_s\ninf,0,4\n", r"trace.csv:2: must have a device from 0"),
         ("device,on_s,off_s\n0,0,4\n7,0,9\n", r"trace.csv:3: names device 7, but devices are numbered 0 to 4"),
     ],
 )
@@ -271,13 +252,7 @@ def test_impossible_traces_are_refused(tmp_path, text, message):
     ("churn", "message"),
     [
         ({"kind": "poisson", "arrivals_per_s": 5.0, "stay_s": {"exponential": 20}}, r"is 100 devices present on"),
-        ({"kind": "poisson", "arrivals_per_s": 1.0, "stay_s": 20}, r"churn.stay_s: must be {exponential: mean}"),
-        (
-            {"kind": "poisson", "arrivals_per_s": 1.0, "stay_s": {"weibull": [3, 0]}},
-            r"weibull.1: must be >= 0.1",
-        ),
         ({"kind": "diurnal", "low": 0.5, "high": 0.4}, r"churn.low: must be <= high = 0.4, got 0.5"),
-        ({"kind": "trace", "path": "/nowhere.csv"}, r"/nowhere.csv: cannot be read"),
     ],
 )
 def test_impossible_churn_is_refused(churn, message):

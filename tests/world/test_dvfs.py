@@ -8,8 +8,6 @@ from radio_cases import DEVICE_W, SERVER_W, SLOT_S
 from server_cases import BAND_HZ, BASE, BITS, FLOPS, assert_same, cpu_hz, run
 
 import edgefl
-from edgefl.core.errors import InputError
-from edgefl.scenario import load
 from edgefl.world.compute import LocalComputation
 from edgefl.world.dvfs.deadline import DeadlineClock
 
@@ -147,22 +145,3 @@ def test_fading_continues_while_the_device_computes():
         assert shared["upload_s"] - waits_s == pytest.approx(ahead["upload_s"])
         uploads_s.append(ahead["upload_s"])
     assert len(set(uploads_s)) > 3
-
-
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"dvfs": slow()}, r"devices.dvfs: deadline needs server.deadline_s"),
-        ({"dvfs": "deadline"}, r"devices.dvfs.min_cpu_hz: is required"),
-        ({"dvfs": {"kind": "deadline", "min_cpu_hz": 0}}, r"devices.dvfs.min_cpu_hz: must be > 0, got 0"),
-        ({"dvfs": "ondemand"}, r'unknown clock rule "ondemand"'),
-    ],
-)
-def test_impossible_clocks_are_refused(keys, message):
-    with pytest.raises(InputError, match=message):
-        load({"devices": keys})
-
-
-def test_a_poll_before_the_deadline_is_refused():
-    with pytest.raises(InputError, match=r"devices.dvfs: the selection polls devices before the deadline starts"):
-        load({"devices": {"dvfs": slow()}, "server": {**DEADLINE, "selection": "power_of_choice", "participants": 5}})

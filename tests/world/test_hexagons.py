@@ -139,7 +139,6 @@ NO_HEXAGONS = {
         {"cells": CELLS | {"min_distance_m": 83.0}},
         "cells.min_distance_m: must be <= 82.27 with drop: hexagons, whose edges are at 86.6 m, got 83",
     ),
-    "another form": ({"cells": CELLS | {"drop": "square"}}, "cells.drop: must be 'disc' or 'hexagons', got"),
     "gone": (
         {"cells": CELLS, "mobility": {"kind": "constant_velocity", "edge": "leave"}},
         "mobility: edge must be reflect or wrap with cells.drop: hexagons",

@@ -112,7 +112,6 @@ HEXAGONAL = {"layout": "hexagonal"}
 FAR = {"cells": HEXAGONAL | {"handover": {}}, "radio": CLAMPED | {"spatial_consistency": True}}
 REFUSED = {
     "positions are needed": ({"cells": {"layout": "listed"}}, "cells.positions_m: is required"),
-    "none listed": ({"cells": {"layout": "listed", "positions_m": []}}, "cells.positions_m: is required"),
     "for another layout": (
         {"cells": {"positions_m": [[0, 0]]}},
         "cells.positions_m: the layout single sets the positions: set layout to listed",
@@ -122,9 +121,7 @@ REFUSED = {
         "cells.positions_m: two base stations stand in the same place: move one or leave it out",
     ),
     "another number": ({"cells": LISTED | {"sites": 7}}, "cells.sites: 3 positions are listed, got 7: leave it out"),
-    "not two coordinates": ({"cells": LISTED | {"positions_m": [[0, 0, 10]]}}, "cells.positions_m.0: "),
     "wrapping one": ({"cells": {"wrap_around": True}}, "cells.wrap_around: needs a hexagonal layout of 7 or 19"),
-    "wrapping a list": ({"cells": LISTED | {"wrap_around": True}}, "cells.wrap_around: needs a hexagonal layout"),
     "parts of a list": ({"cells": LISTED, "radio": CLAMPED | {"reuse": 3}}, "radio.reuse: needs a hexagonal layout"),
     "parts that meet": (
         {"cells": HEXAGONAL | {"wrap_around": True}, "radio": CLAMPED | {"reuse": 3}},
@@ -132,15 +129,6 @@ REFUSED = {
             "radio.reuse: with wrap_around cells of one part would meet across the edge: "
             "set it to 1, or to 7 with 7 sites; got 3"
         ),
-    ),
-    "handover without neighbours": ({"cells": {"handover": {}}}, "cells.handover: needs several cells"),
-    "negative hysteresis": (
-        {"cells": HEXAGONAL | {"handover": {"hysteresis_db": -1}}, "radio": CLAMPED},
-        "cells.handover.hysteresis_db: must be >= 0, got -1",
-    ),
-    "unknown fate": (
-        {"cells": HEXAGONAL | {"handover": {"in_transfer": "retry"}}, "radio": CLAMPED},
-        "cells.handover.in_transfer: must be 'continue', 'restart', 'forward' or 'drop', got",
     ),
 }
 

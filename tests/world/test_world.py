@@ -86,14 +86,6 @@ def world(**devices):
     )
 
 
-def test_a_population_of_ten_is_inside_a_population_of_ten_thousand():
-    small = world(count=10, cpu_hz={"lognormal": [20, 1]})
-    large = world(count=10_000, cpu_hz={"lognormal": [20, 1]})
-    assert np.array_equal(small.cpu_hz, large.cpu_hz[:10])
-    assert np.array_equal(small.speeds_mps(np.arange(10), 0.0), large.speeds_mps(np.arange(10), 0.0))
-    assert np.array_equal(small.positions_m(np.arange(10), 5.0), large.positions_m(np.arange(10), 5.0))
-
-
 def test_attributes_are_drawn_independently():
     """Two attributes with the same distribution: correlation of 10,000 pairs has standard error 0.01."""
     both = world(count=10_000, cpu_hz={"uniform": [1, 2]}, flops_per_cycle={"uniform": [1, 2]})
