@@ -150,6 +150,7 @@ def test_lower_clocks_take_longer_and_draw_less(calibrated):
     assert one_clock.energy.cpu == pytest.approx((1.5 + 1e-27 * 1.2e9**3, 0.0))
 
 
+@pytest.mark.oracle
 def test_units_of_a_type_differ_by_their_speeds(calibrated):
     counts = networks(9)
     speeds = {"pi/a": 0.8, "pi/b": 1.0, "pi/c": 1.25}

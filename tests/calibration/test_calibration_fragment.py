@@ -50,6 +50,7 @@ def sections(tmp_path):
     return about
 
 
+@pytest.mark.oracle
 def test_all_keys_of_two_types(sections):
     found = sections(rows_of_two_types(networks(9)), networks(9))
     devices = found["devices"]

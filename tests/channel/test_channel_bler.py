@@ -19,6 +19,7 @@ def test_checks_of_the_table():
     assert "Apache-2.0" in source
 
 
+@pytest.mark.oracle
 def test_distances_against_a_search():
     """The recorded error rate is the library's at the SNR that lies the distance away."""
     found = bler.points()

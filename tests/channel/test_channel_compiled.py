@@ -39,6 +39,7 @@ def both(monkeypatch, *arguments, **more):
     return results
 
 
+@pytest.mark.oracle
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(
     seed=st.integers(0, 2**32),

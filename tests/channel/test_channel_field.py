@@ -56,6 +56,7 @@ def test_the_spectrum_of_the_exponential():
     assert stats.kstest(numbers, lambda k: 1 - (1 + k**2) ** -0.5).statistic < 1 / 4000 + 1e-12
 
 
+@pytest.mark.oracle
 def test_waves_have_the_autocorrelation_in_every_direction():
     """Over phases, a set of waves has autocorrelation mean(cos(k . dx)); over 400 sets, exp(-r), to about 0.0015."""
     frequencies = np.array([one_field(seed).frequencies for seed in range(400)])
@@ -67,6 +68,7 @@ def test_waves_have_the_autocorrelation_in_every_direction():
             assert sets.std(ddof=1) / math.sqrt(400) < 0.002
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("angle", [0.0, 0.6, math.pi / 2, 2.5])
 def test_autocorrelation_of_the_field(angle):
     """Half the mean square difference is 1 - exp(-d / d_cor): 400 fields, 30 pairs a lag, within 4 standard errors."""

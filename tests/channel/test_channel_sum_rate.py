@@ -90,6 +90,7 @@ def test_against_brute_force_on_three(spread, least_share):
         assert best_bps >= ours_bps * 0.99  # as near as the grid comes
 
 
+@pytest.mark.oracle
 @settings(deadline=None, derandomize=True, max_examples=100)
 @given(st.lists(st.floats(1e-3, 1e15), min_size=1, max_size=12), st.floats(0, 1), st.booleans())
 def test_shares_conserve_and_keep_the_floor(snr_hz, least_share, spread):

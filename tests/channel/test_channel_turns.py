@@ -31,6 +31,7 @@ def fading_rates(snr, slots, seed=1):
     return 1e6 * SHANNON.bps_hz(power * np.array(snr)[:, None])
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
 def test_constant_channels_get_turns_of_equal_length(count):
     """The maximum of sum ln(x_k r_k) over parts x_k that add up to 1 is x_k = 1/n, whatever the rates."""

@@ -460,6 +460,7 @@ def test_occasional_failures_do_not_end_the_wait():
     assert (run.rounds["received"] == 30).all()
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("probability", [None, 0.9], ids=["as many as are free", "nearly all"])
 def test_selection_may_choose_more_than_asked_for(probability):
     """Coins may send out more devices than there are places: then no device is sent until there is one."""

@@ -100,6 +100,7 @@ def test_greedy_sets_beside_all_sets():
     assert np.mean(ratios) > 0.97
 
 
+@pytest.mark.oracle
 def test_devices_report_their_labels(tmp_path):
     scenario = {
         "rounds": 1,

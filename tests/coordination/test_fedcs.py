@@ -129,6 +129,7 @@ STILL = {
 }
 
 
+@pytest.mark.oracle
 def test_in_a_run_all_are_in_time():
     """One upload at a time, or turns on the whole band: the band is never idle while one waits, so none is later."""
     server = {

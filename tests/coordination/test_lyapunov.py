@@ -108,6 +108,7 @@ def test_the_excess_falls_as_one_over_the_rounds():
         assert (spent_j.mean(axis=1) - BUDGET_J <= bound_j / rounds).all()
 
 
+@pytest.mark.oracle
 def test_with_small_v_only_devices_without_debt_take_part():
     rounds = 40
     result = run(rounds, 1e-12)

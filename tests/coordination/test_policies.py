@@ -260,6 +260,7 @@ OVER = {"policy": {"kind": "over_selection", "factor": 1.0}}
 KEEP = {"policy": {"kind": "deadline", "late": "keep"}, "deadline_s": 1e9}
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("faults", [{}, {"failure_probability": 0.3, "attempts": 2}], ids=["sound", "faulty"])
 @pytest.mark.parametrize(
     ("limit", "sharing"),
@@ -299,6 +300,7 @@ def test_two_runs_give_the_same_bytes_and_the_same_world_without_learning(name, 
     assert trained.rounds[learned].notna().all(axis=None)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", [name for name in POLICIES if "sequential" not in name])
 def test_order_of_simultaneous_events_has_no_effect(name, monkeypatch):
     """Equal devices and short transfers: many arrive together. Simultaneous participations begin in reverse order."""

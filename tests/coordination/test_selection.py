@@ -111,6 +111,7 @@ def test_device_without_a_report_has_the_highest_loss():
     assert choose("power_of_choice", view, 2, variant="rpow-d", d=3) == [1, 2]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("variant", ["pow-d", "rpow-d"])
 def test_with_d_of_all_participants_power_of_choice_draws_by_samples(variant):
     """d = participants: each of the possible pairs as often as two draws without replacement give it."""

@@ -67,6 +67,7 @@ def test_only_chosen_devices_upload_and_none_trains_twice() -> None:
     np.testing.assert_array_equal(devices["bytes_up"][chosen], plain["bytes_up"][chosen] + 4)
 
 
+@pytest.mark.oracle
 def test_training_before_the_choice_does_not_change_learning() -> None:
     world = {"rounds": 4, "training": {**WORLD["training"], "momentum": 0.5, "local_steps": 3}}
     result = run("update_norm", **world)

@@ -85,6 +85,7 @@ while ids:
     np.testing.assert_allclose([note[0] for note in notes], [end for end, _ in expected], rtol=1e-9)
 
 
+@pytest.mark.oracle
 def test_a_device_answers_one_message_after_the_other(tmp_path):
     main = """
 replies = grid.send_and_receive([*ask(nodes[:1]), *ask(nodes[:1], "evaluate"), *ask(nodes[:1], "query")])
@@ -117,6 +118,7 @@ note(list(grid.get_node_ids()))
     assert result.devices["download_s"].iloc[1] + result.devices["upload_s"].iloc[1] <= 0.3
 
 
+@pytest.mark.oracle
 def test_a_strategy_goes_on_without_the_devices_that_left(tmp_path):
     churn = stays(tmp_path, (0, 0, "inf"), (1, 0, 0.3), (2, 0, "inf"))
     main = """

@@ -194,6 +194,7 @@ def test_absent_devices_cannot_be_chosen_and_an_empty_mask_leaves_the_choice_to_
     assert min(counts) < 20
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("policy", "most_busy"), [("asynchronous", 2), ({"kind": "buffered", "buffer": 4}, 6)])
 def test_the_agent_chooses_whenever_a_device_is_replaced(policy, most_busy):
     """It prefers low numbers; so high ones are never asked, as at most two are under way and four wait for the rest."""

@@ -58,6 +58,7 @@ def test_wrappers_leave_the_length_of_episodes(name):
     assert env.unwrapped.result().status == "finished"
 
 
+@pytest.mark.oracle
 def test_the_checks_of_stable_baselines_pass():
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
     checker.check_env(edgefl.gym.make(WORLD, flat=True), warn=False)

@@ -56,6 +56,7 @@ def within(values, expected, errors=4.0):
 # The queues by themselves
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law["law"])
 @pytest.mark.parametrize("work_s", [0.05, 1.0])
 def test_transfer_takes_x_over_one_minus_load_for_any_sizes(law, work_s):
@@ -64,6 +65,7 @@ def test_transfer_takes_x_over_one_minus_load_for_any_sizes(law, work_s):
     within(times_s, work_s / (1 - 0.6))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law["law"])
 def test_the_number_of_others_is_geometric_at_any_time(law):
     """Load / (1 - load) on average, at the beginning and later: equilibrium persists."""
@@ -86,6 +88,7 @@ def test_long_transfers_get_what_the_others_leave(transfers):
     assert transfers * work_s / took_s == pytest.approx(0.4, rel=0.06)
 
 
+@pytest.mark.oracle
 def test_sojourn_times_follow_from_the_number_by_little():
     """Alone, with sizes that are all equal: E[S] / (1 - load)."""
     users = users_of(transfers_of_others(0.5, LAWS[1]), 5)
@@ -185,6 +188,7 @@ def test_the_mean_load_of_transfers_is_taken_from_fixed_shares():
     assert durations_s(link(background), [1], BPS) == pytest.approx([1 / 0.6], abs=0.001)
 
 
+@pytest.mark.oracle
 def test_the_band_follows_the_other_users():
     """Each transfer's duration is the sum over the pieces between two changes, up to slots."""
     background = {"kind": "poisson", "arrivals_per_s": 3.0, "mean_bits": 1e5, "bps_hz": 0.5}
@@ -195,6 +199,7 @@ def test_the_band_follows_the_other_users():
         assert took_s == pytest.approx(response_s(alone, 1.0, begin_s=1.0), abs=0.02)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("transfer", ["slots", pytest.param("fast", marks=pytest.mark.slow)])
 def test_a_download_takes_x_over_one_minus_load_in_a_run(transfer):
     """Through the whole emulator, with fading: the mean time over seeds is that of the channel alone, over 1 - load."""

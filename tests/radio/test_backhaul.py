@@ -41,6 +41,7 @@ def test_of_equal_delays_the_fastest():
     assert routes(graph(*parallel), 1).rate_bps.tolist() == [3e6]
 
 
+@pytest.mark.oracle
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(1, 4), st.integers(0, 3)), max_size=12))
 def test_no_path_is_better(links):
@@ -73,6 +74,7 @@ def test_shapes(keys, hops):
 # Rounds
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("policy", ["synchronous", "asynchronous", {"kind": "sequential"}])
 def test_a_backhaul_without_delay_changes_nothing(policy):
     assert_same(

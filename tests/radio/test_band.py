@@ -117,6 +117,7 @@ def batch_mean(values, batches=20):
     return means.mean(), means.std(ddof=1) / math.sqrt(batches)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("load", "sizes", "transfer", "count"), [
     (0.3, "exponential", "slots", 1_000), (0.6, "exponential", "slots", 1_500), (0.8, "exponential", "slots", 2_500),
     (0.6, "constant", "slots", 1_500), (0.6, "exponential", "fast", 1_500),
@@ -143,6 +144,7 @@ def test_the_fluid_simulation_is_right_on_a_case_by_hand():
     assert ends == pytest.approx([1.7, 2.2, 1.2])
 
 
+@pytest.mark.oracle
 def test_the_sojourn_is_in_proportion_to_the_size():
     """E[T | x] = x / (1 - load) (Kleinrock 1976, eq. 4.17): a straight line through 0, by batches of 100 transfers."""
     load = 0.5
@@ -155,6 +157,7 @@ def test_the_sojourn_is_in_proportion_to_the_size():
     assert errors[0] < 0.1 * slope
 
 
+@pytest.mark.oracle
 def test_band_is_never_idle_with_transfers_under_way():
     """Busy periods add up to the bits over the rate, but for the rest of the slot that a transfer ends in."""
     queue = simulate(*poisson(0.7, 400, seed=3))
@@ -195,6 +198,7 @@ def test_a_transfer_alone_is_priced_as_with_a_fixed_share(radio, bits):
                     break  # no upload follows in a run
 
 
+@pytest.mark.oracle
 def test_an_estimated_transfer_alone_ends_in_its_slot():
     """Rates of the fluid model are quotients: rounding must not cost another slot."""
     for device in range(60):
@@ -253,6 +257,7 @@ def test_overlapping_transfers_keep_their_keyed_fading(fading):
     assert [one.air_slots for one in transfers] == [expected[0], expected[1]]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("fading", ["rayleigh", "block"])
 @pytest.mark.parametrize("transfer", ["slots", "fast"])
 def test_result_does_not_depend_on_the_number_of_gains_drawn_together(monkeypatch, transfer, fading):
@@ -302,6 +307,7 @@ def test_the_gains_of_a_constant_channel_are_powers_of_its_correlation(correlati
     np.testing.assert_allclose(found, expected, rtol=1e-15)
 
 
+@pytest.mark.oracle
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 60), st.integers(1, 40), st.integers(0, 80)), min_size=1, max_size=8),

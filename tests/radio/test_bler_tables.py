@@ -45,6 +45,7 @@ def refusal(path, **errors):
     return str(error.value)
 
 
+@pytest.mark.oracle
 def test_curves_of_a_file_are_those_of_the_formula(tmp_path):
     """Written at every point of the grid, they give the same durations."""
     schemes = [order * rate / 1024 for order, rate in channel.mcs.TABLES["256qam"]]
@@ -84,6 +85,7 @@ def test_a_falling_curve_is_taken_as_it_is(tmp_path):
     assert np.array_equal(curve, tabulated([-6.0, -5.0, -4.0, -3.0, -2.0, -1.0], rates))
 
 
+@pytest.mark.oracle
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32), blocks=st.integers(300, 3000), slope=st.floats(0.5, 4.0))
 def test_simulated_curves_are_smoothed_and_keep_their_sum(tmp_path_factory, seed, blocks, slope):

@@ -26,6 +26,7 @@ def power(duration_s, bits, band_hz, snr):
     return (2 ** (bits / (band_hz * duration_s)) - 1) / snr
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize(("fading", "speed_mps"), [(LONG, 10.0), ("block", 0.0), (ROUND, 10.0)], ids=str)
 def test_download_and_upload_have_one_gain(fading, speed_mps, sharing):
@@ -47,6 +48,7 @@ def test_download_and_upload_have_one_gain(fading, speed_mps, sharing):
     assert np.corrcoef(down, up)[0, 1] > 0.999
 
 
+@pytest.mark.oracle
 def test_blocks_begin_with_the_clock():
     """Not with a message: of blocks of 10 ms the second one begins at 10 ms, in the middle of the download."""
     of = link(fading={"kind": "block", "block_s": 0.01}, shadowing_db=0.0, bandwidth_hz=1e6)
@@ -127,6 +129,7 @@ def test_gain_returns_after_a_handover_and_back():
     assert seen[2] == seen[0] == block_gain(of.streams, 6, 0, 200_000, here)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_the_best_of_ten_has_the_harmonic_number(sharing):
     """`proportional_fair` with perfect CSI: the largest of ten exponential numbers, in the upload too.

@@ -133,6 +133,7 @@ def test_more_load_is_never_faster():
     assert times[0] < times[1] < times[2]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_the_cell_column_of_a_run(sharing):
     """The strongest by the columns of devices.csv; over rounds a moving device changes its cell."""

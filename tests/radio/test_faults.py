@@ -163,6 +163,7 @@ def spot_s(row, spot):
     return float(np.interp(spot, [0, 1, 2, 3, 4], ends))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("fading", ["rayleigh", "none", "block"])
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_interrupted_participation_is_recorded_exactly(sharing, fading):
@@ -232,6 +233,7 @@ def _at_place(of, row):
     return (of.drop(np.array([0]), position, np.array([1.5]), 0),)
 
 
+@pytest.mark.oracle
 @settings(max_examples=25, deadline=None)
 @given(
     cuts_s=st.lists(st.floats(0.0, 0.12) | st.just(5.0), min_size=6, max_size=6),

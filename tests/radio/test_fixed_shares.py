@@ -235,6 +235,7 @@ def test_a_fixed_place_has_one_shadowing_in_a_spatially_consistent_world():
         assert (near > 0.8) == consistent  # 0.55 m apart: exp(-0.055) on average over maps
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("rate", ["shannon", "mcs"])
 def test_fast_has_the_distribution_of_slots(rate):
     """2,000 devices a side, other seeds: two-sample KS at 1 % for both directions; a twentieth longer would be seen."""

@@ -76,6 +76,7 @@ def test_line_of_sight_is_that_of_the_map(tmp_path):
     assert devices.groupby("device")["los"].first().astype(int).tolist() == [0, 1, 1, 0]
 
 
+@pytest.mark.oracle
 def test_each_base_station_has_its_own_gains_in_handover_and_interference(tmp_path):
     file = written(tmp_path, free_space_map(TWO_SITES_M))
     cells = {"layout": "listed", "positions_m": TWO_SITES_M, "radius_m": 150, "handover": {}}

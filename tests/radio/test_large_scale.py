@@ -78,6 +78,7 @@ def shadowing_db(channel, positions_m, index=0):
     return channel.paths(np.arange(len(positions_m)), positions_m, np.full(len(positions_m), 1.5), index).shadowing_db
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("consistent", [False, True])
 def test_shadowing_to_different_base_stations_is_correlated(correlation, consistent):
@@ -94,6 +95,7 @@ def test_shadowing_to_different_base_stations_is_correlated(correlation, consist
     assert repeated == pytest.approx(1.0 if consistent else 0.0, abs=0.06)
 
 
+@pytest.mark.oracle
 def test_correlated_maps_keep_their_decorrelation_distance():
     """TR 38.901, eq. 7.4-5: 1 / e after 10 m."""
     channel = channel_of(LOS_EVERYWHERE, SEVEN, site_correlation=0.5, spatial_consistency=True)
@@ -104,6 +106,7 @@ def test_correlated_maps_keep_their_decorrelation_distance():
         assert np.corrcoef(here_db[:, site], there_db[:, site])[0, 1] == pytest.approx(np.exp(-1), abs=0.08)
 
 
+@pytest.mark.oracle
 def test_paths_in_different_states_are_correlated_as_well():
     propagation = {"kind": "umi", "out_of_range": "clamp"}
     channel = channel_of(propagation, SEVEN, site_correlation=0.5, spatial_consistency=True)

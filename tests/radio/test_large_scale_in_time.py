@@ -59,6 +59,7 @@ def takes_s(bits, begin_s, **how):
 FLOATS = round(sent_bits(0, 25.0) / 32)  # of a download of 25 s
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("sharing", "transfer"), EVERY_WAY)
 def test_a_transfer_takes_as_long_as_the_integral_of_its_rate_says(tmp_path, sharing, transfer):
     strong = {"tx_power_dbm": 43.0}  # as strong as the base station
@@ -75,6 +76,7 @@ def test_a_transfer_takes_as_long_as_the_integral_of_its_rate_says(tmp_path, sha
     assert held.devices["download_s"].item() < 20
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("sharing", "transfer"), EVERY_WAY)
 @pytest.mark.parametrize("deadline_s", [7.3331, 12.0])
 def test_deadline_leaves_the_integral_of_the_rate(tmp_path, sharing, transfer, deadline_s):
@@ -98,6 +100,7 @@ def test_a_battery_runs_out_where_it_would_and_the_bits_are_the_integral(tmp_pat
     assert 8 * row["bytes_down"] == pytest.approx(sent_bits(0, 9.123), rel=1e-5)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_two_moving_devices_share_the_band(tmp_path, sharing):
     """One drives away, the other stands at 150 m; both have half the band until the first is through."""
@@ -114,6 +117,7 @@ def test_two_moving_devices_share_the_band(tmp_path, sharing):
         assert away_s < rows["download_s"][1] < 8 * FLOATS / stands_bps
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("in_transfer", ["continue", "restart"])
 def test_after_a_handover_the_channel_to_the_new_cell_changes_too(tmp_path, in_transfer):
     handover = {"measure_s": 0.04, "filter_k": 0, "interruption_s": 0.05, "in_transfer": in_transfer}
@@ -155,6 +159,7 @@ UMI = {
 }
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("transfer", ["slots", "fast"])
 def test_updates_do_not_affect_a_device_at_rest(transfer):
     radio = UMI["radio"] | {"transfer": transfer}
@@ -177,6 +182,7 @@ def test_device_at_rest_on_fixed_shares_only_waits_for_slots():
     assert moving[["bytes_down", "bytes_up", "status"]].equals(held[["bytes_down", "bytes_up", "status"]])
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("transfer", ["slots", "fast"])
 def test_bits_are_conserved_where_everything_changes(transfer):
     """Shadows, line of sight, K, interference and handovers along the way."""

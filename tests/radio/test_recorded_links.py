@@ -268,6 +268,7 @@ def test_snrs_follow_each_devices_power_and_the_band(tmp_path, sharing):
     assert rows["upload_s"].to_numpy() == pytest.approx(upload_s, rel=1e-9)
 
 
+@pytest.mark.oracle
 def test_processor_sharing_of_snrs_that_change(tmp_path):
     """Against steps so small that the division between two of them does not matter."""
     generator = np.random.default_rng(3)

@@ -134,6 +134,7 @@ def test_a_record_is_of_the_processors_of_the_cluster(tmp_path, head, machines, 
     assert content(tmp_path / "alike") == content(tmp_path / "others")
 
 
+@pytest.mark.oracle
 def test_options_that_make_no_sense(tmp_path, monkeypatch):
     refused(tmp_path, "train=False trains nothing", cluster="auto", train=False)
     refused(tmp_path, "trains on its processors", cluster="auto", device="cuda")

@@ -35,6 +35,7 @@ class Mine({shipped}):
 """
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("case", DRAWING, ids=lambda case: case[2])
 def test_a_draw_of_a_plug_in_is_found(case, tmp_path):
     key, shipped, hook = case

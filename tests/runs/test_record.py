@@ -183,6 +183,7 @@ def test_the_warning_names_the_line(copy, whole, caplog):
     assert f"{file}:4: does not fit the lines before it" in warning
 
 
+@pytest.mark.oracle
 def test_journal_without_digests_restarts_with_a_warning(copy, whole, caplog):
     file = journal_of(copy)
     entries = [json.loads(line) for line in file.read_bytes().splitlines()]
@@ -355,6 +356,7 @@ def test_second_process_changes_nothing(how, tmp_path, monkeypatch, whole):
     assert content(tmp_path / "out") == whole
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("how", [{}, {"overwrite": True}, {"resume": True}])
 def test_a_run_that_has_ended_meanwhile_is_not_replaced(how, tmp_path, monkeypatch):
     before = {}

@@ -141,6 +141,7 @@ def test_resume_begins_where_there_is_nothing(tmp_path):
     assert edgefl.run(BASE, out=tmp_path / "new", device="cpu", resume=True).status == "finished"
 
 
+@pytest.mark.oracle
 def test_run_without_learning_is_repeated(tmp_path):
     keys = {**BASE, "rounds": 5}
     with pytest.raises(Killed):

@@ -43,6 +43,7 @@ def statuses(folder):
     return [line.split(",")[place] for line in lines[1:]]
 
 
+@pytest.mark.oracle
 def test_long_runs_enter_the_index_at_once(tmp_path, runs, clock):
     index = SweepIndex(tmp_path, (), runs)
     index.write()
@@ -54,6 +55,7 @@ def test_long_runs_enter_the_index_at_once(tmp_path, runs, clock):
         assert statuses(tmp_path).count("finished") == ended
 
 
+@pytest.mark.oracle
 def test_writing_takes_a_small_share_of_short_runs(tmp_path, runs, clock):
     index = SweepIndex(tmp_path, (), runs)
     for run in runs:

@@ -2,6 +2,8 @@
 
 import logging
 
+import pytest
+
 from edgefl.runs.sweep_warnings import WarningKinds, collected_warnings
 from edgefl.runs.sweeps import SweepOptions
 from edgefl.runs.sweeps import run as run_sweep
@@ -48,6 +50,7 @@ def test_collected_warnings_are_not_shown_here_and_others_are(capsys):
     assert capsys.readouterr().err.splitlines() == ["of another library", "afterwards"]
 
 
+@pytest.mark.oracle
 def test_runs_of_a_sweep_warn_once_with_the_name_of_a_run(tmp_path, caplog, monkeypatch):
     from edgefl.runs import sweeps
 

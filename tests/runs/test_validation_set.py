@@ -111,6 +111,7 @@ def test_redivided_rounds_train_on_no_sample_that_is_held_out():
         assert np.array_equal(np.sort(np.concatenate(parts)), np.sort(held))
 
 
+@pytest.mark.oracle
 @given(st.lists(st.lists(st.integers(0, 19), max_size=5), min_size=1, max_size=4), st.permutations(range(20)))
 def test_renumbered_parts_name_the_same_samples(parts, numbers):
     numbers = np.array(numbers)

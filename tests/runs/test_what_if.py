@@ -87,6 +87,7 @@ def test_every_point_equals_a_sweep_to_the_byte(run, tmp_path):
     assert len({row["time_s"] for row in rows}) >= 6  # the keys matter
 
 
+@pytest.mark.oracle
 def test_the_first_row_is_the_run(run):
     frame = edgefl.what_if(run, {"radio.bandwidth_hz": "1e6..20e6:3"})
     summary = json.loads((run / "summary.json").read_text())
@@ -156,6 +157,7 @@ def test_names_and_mappings_as_values():
     assert parse_over("radio.bandwidth_hz=5e6,10e6") == ("radio.bandwidth_hz", [5e6, 10e6])
 
 
+@pytest.mark.oracle
 def test_value_that_changes_arrivals_at_a_deadline_is_refused(tmp_path):
     deadline = {"participants": 4, "policy": "deadline", "deadline_s": 0.01}
     scenario = BASE | {"server": deadline}
@@ -171,6 +173,7 @@ def test_value_that_changes_arrivals_at_a_deadline_is_refused(tmp_path):
         assert (other.rounds["received"].tolist() == result.rounds["received"].tolist()) == same
 
 
+@pytest.mark.oracle
 def test_key_without_any_priced_value_is_refused(tmp_path):
     asynchronous = {"participants": 4, "policy": "asynchronous"}
     scenario = BASE | {"server": asynchronous, "algorithm": "fedasync", "churn": "none", "rounds": 12}
@@ -183,6 +186,7 @@ def test_key_without_any_priced_value_is_refused(tmp_path):
     assert files(tmp_path / "run") == before
 
 
+@pytest.mark.oracle
 def test_value_that_ends_the_run_earlier_is_refused(tmp_path):
     scenario = BASE | {"stop": {"time_s": 0.02}, "rounds": 40, "radio": {"bandwidth_hz": 2e6}}
     rounds = edgefl.run(scenario, out=tmp_path / "run", device="cpu").summary["rounds"]
@@ -196,6 +200,7 @@ def test_value_that_ends_the_run_earlier_is_refused(tmp_path):
 # Folders of all kinds
 
 
+@pytest.mark.oracle
 def test_a_run_without_learning(tmp_path):
     edgefl.run(BASE, out=tmp_path / "run", train=False)
     frame = edgefl.what_if(tmp_path / "run", {"radio.bandwidth_hz": [1e6]})
@@ -204,6 +209,7 @@ def test_a_run_without_learning(tmp_path):
     assert frame["target_0.3_time_s"].isna().all()
 
 
+@pytest.mark.oracle
 def test_selection_by_losses_needs_a_record(tmp_path):
     scenario = BASE | {"server": {"participants": 3, "selection": {"kind": "power_of_choice", "d": 6}}}
     kept = tmp_path / "kept"
@@ -244,6 +250,7 @@ def test_unfinished_run_is_refused(run, tmp_path):
 # The table in the folder
 
 
+@pytest.mark.oracle
 def test_rows_of_other_keys_stay(run):
     edgefl.what_if(run, {"radio.bandwidth_hz": [1e6, 2e6], "devices.tx_power_dbm": [10]})
     edgefl.what_if(run, {"radio.bandwidth_hz": [3e6, 3e6]})
@@ -259,6 +266,7 @@ def test_table_elsewhere_does_not_change_the_folder(run, tmp_path):
     assert [row["key"] for row in cells(tmp_path / "table.csv")] == ["", "radio.bandwidth_hz"]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_a_kill_between_any_two_steps_leaves_a_sound_folder(run, monkeypatch, step):
     edgefl.what_if(run, {"radio.bandwidth_hz": [1e6]})
@@ -283,6 +291,7 @@ def test_a_kill_between_any_two_steps_leaves_a_sound_folder(run, monkeypatch, st
     assert [row.value for row in read_table(run)] == ["", "2000000"]
 
 
+@pytest.mark.oracle
 def test_damaged_table_is_replaced(run):
     edgefl.what_if(run, {"radio.bandwidth_hz": [1e6]})
     text = (run / "what_if.csv").read_text()
@@ -299,6 +308,7 @@ def test_damaged_table_is_replaced(run):
 # As a key of the scenario
 
 
+@pytest.mark.oracle
 def test_priced_when_the_run_ends(run, tmp_path):
     asked = {"radio.bandwidth_hz": [1e6, 20e6]}
     edgefl.what_if(run, asked)
@@ -317,6 +327,7 @@ def test_priced_when_the_run_ends(run, tmp_path):
     assert [row["rounds"] for row in cells(out / "what_if.csv")] == ["8", "8", "8"]
 
 
+@pytest.mark.oracle
 def test_priced_values_change_no_result(run, tmp_path):
     edgefl.run(BASE | {"report": {"what_if": {"cost": ["paper"]}}}, out=tmp_path / "asked", device="cpu")
     for name in ("rounds.csv", "devices.csv", "model.safetensors"):

@@ -47,6 +47,7 @@ def closed_form(tx_power_dbm, band_hz):
     return rounds * (down_s + up_s), rounds * COUNT * (0.1 * down_s + tx_w * up_s)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("key", "value"),
     [
@@ -67,6 +68,7 @@ def test_snrs_are_shifted_by_the_change_in_decibels(tmp_path, key, value):
     assert priced["energy_j"] - own["energy_j"] == pytest.approx(of_point[1] - of_run[1], rel=1e-9)
 
 
+@pytest.mark.oracle
 def test_a_point_equals_a_run_that_names_the_power_of_its_recordings(tmp_path):
     folder = finished(tmp_path, "snr_db")
     priced = edgefl.what_if(folder, {"devices.tx_power_dbm": [10]}).iloc[1]

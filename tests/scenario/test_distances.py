@@ -107,6 +107,7 @@ def test_faults_that_no_distance_resolves_come_first(keys, message):
     assert "clamp" not in str(raised.value)
 
 
+@pytest.mark.oracle
 def test_the_first_examples_of_the_page_run():
     blocks = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)[:3]
     layouts = []

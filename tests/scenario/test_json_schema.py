@@ -41,6 +41,7 @@ def expanded(node, definitions):
     return expanded(definitions[node["$ref"].removeprefix(REFERENCE)], definitions) | own
 
 
+@pytest.mark.oracle
 def test_every_key_is_described():
     without = []
     for part in parts(schema()):
@@ -51,10 +52,12 @@ def test_every_key_is_described():
     assert without == []
 
 
+@pytest.mark.oracle
 def test_schema_is_small_enough_for_an_editor():
     assert len(json.dumps(schema(), separators=(",", ":"))) < LARGEST_BYTES
 
 
+@pytest.mark.oracle
 def test_all_references_lead_somewhere_and_no_definition_is_superfluous():
     root = schema()
     used = {part["$ref"].removeprefix(REFERENCE) for part in parts(root) if "$ref" in part}
@@ -78,6 +81,7 @@ SCHEMAS = st.recursive(
 )
 
 
+@pytest.mark.oracle
 @given(SCHEMAS, st.dictionaries(st.sampled_from(["Given", "Other"]), SCHEMAS, max_size=2))
 def test_sharing_changes_nothing_but_where_parts_stand(one, given_definitions):
     original = {"properties": {"first": one, "second": one}, "$defs": given_definitions}
@@ -92,6 +96,7 @@ def test_sharing_changes_nothing_but_where_parts_stand(one, given_definitions):
     assert len(texts) == len(set(texts))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("kind", "made"), [("scenario", schema), ("sweep", sweep_schema)])
 def test_schema_has_an_id_of_its_kind_and_version(kind, made):
     root = made()
@@ -124,6 +129,7 @@ def test_schema_of_sweeps_and_loader_refuse_the_same(text, tmp_path):
     assert not Draft202012Validator(sweep_schema()).is_valid(yaml.safe_load(text))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", ["quickstart", "bandwidth"])
 def test_copy_names_the_schema_beside_it_which_accepts_it(name, tmp_path):
     copy = shipped.copy_to(name, tmp_path)

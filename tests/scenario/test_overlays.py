@@ -53,6 +53,7 @@ def faults(path, *overrides):
     return [line.removeprefix(f"{path.parent}/") for line in caught.value.faults]
 
 
+@pytest.mark.oracle
 @given(TREES, TREES, TREES)
 def test_merging_is_associative_and_the_upper_keys_count(low, middle, high):
     assert merged(merged(low, middle), high) == merged(low, merged(middle, high))
@@ -152,6 +153,7 @@ def test_files_that_extend_each_other_are_refused_in_a_line(base):
     assert line.startswith("bases/base.yaml:1: extends: base.yaml leads back")
 
 
+@pytest.mark.oracle
 def test_files_that_would_be_read_a_million_times_are_refused(tmp_path):
     for number in range(20):
         (tmp_path / f"{number}.yaml").write_text(f"extends: [{number + 1}.yaml, {number + 1}.yaml]\n")

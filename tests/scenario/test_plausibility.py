@@ -115,6 +115,7 @@ def test_no_shipped_scenario_warns(name, monkeypatch):
     assert implausible(scenario) == []
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", shipped.sweeps())
 def test_no_shipped_sweep_warns(name):
     assert not [line for point in load_sweep(name).points for line in implausible(point.scenario)]

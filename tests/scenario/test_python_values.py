@@ -94,6 +94,7 @@ PLAIN = st.recursive(
 )
 
 
+@pytest.mark.oracle
 @given(PLAIN)
 def test_values_of_yaml_stay_as_they_are(value):
     found = as_in_yaml(value, "scenario")
@@ -101,6 +102,7 @@ def test_values_of_yaml_stay_as_they_are(value):
     assert repr(found) == repr(value)  # True is not 1
 
 
+@pytest.mark.oracle
 @given(PLAIN)
 def test_scalars_of_numpy_become_those_of_yaml(value):
     assert repr(as_in_yaml(FORMS["numpy"](value), "scenario")) == repr(value)

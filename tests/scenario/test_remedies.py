@@ -99,6 +99,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.oracle
 def test_every_remedy_of_every_pair_of_features_arrives():
     follower = Follower()
     for name, scenario in [*singles(), *pairs()]:

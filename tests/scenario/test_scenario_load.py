@@ -74,6 +74,7 @@ SCENARIOS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.oracle
 @settings(deadline=None)  # the first of them imports the propagation model
 @given(SCENARIOS)
 def test_round_trip_of_random_scenarios(raw):
@@ -96,6 +97,7 @@ def test_shipped_scenarios(path, tmp_path):
     assert load(resolved) == scenario
 
 
+@pytest.mark.oracle
 def test_schema_is_one():
     Draft202012Validator.check_schema(schema())
 
@@ -196,6 +198,7 @@ SCALARS = st.one_of(
 KEYS = st.from_regex(r"\A[a-z_]{1,8}\Z")
 
 
+@pytest.mark.oracle
 @given(st.lists(KEYS, min_size=1, max_size=4), SCALARS)
 def test_set_is_the_same_as_the_mapping(keys, value):
     """Whatever the key and the value: the same scenario, or the same faults."""
@@ -206,6 +209,7 @@ def test_set_is_the_same_as_the_mapping(keys, value):
     assert outcome({}, [text]) == outcome(parse(yaml.safe_dump(raw))[0], [])
 
 
+@pytest.mark.oracle
 @given(st.sampled_from(["radio.bandwidth_hz", "training.lr", "stop.time_s"]), st.floats(1, 1e12))
 def test_set_reaches_the_number(key, value):
     section, name = key.split(".")
@@ -220,6 +224,7 @@ def outcome(raw, overrides):
         return [fault.removeprefix(prefixes[0]) for fault in error.faults]
 
 
+@pytest.mark.oracle
 def test_python_overrides_may_come_one_by_one():
     """A generator can be read only once."""
     assert edgefl.load("quickstart", overrides=(f"rounds={count}" for count in (20, 30))).rounds == 30

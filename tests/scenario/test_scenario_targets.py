@@ -34,6 +34,7 @@ def test_the_reference_is_read_when_loaded(scenario, reference):
     assert (relative.accuracy, relative.reference) == (pytest.approx(0.6), reference)
 
 
+@pytest.mark.oracle
 def test_loaded_target_does_not_need_its_reference(scenario, reference):
     loaded = load(scenario)
     (reference / "summary.json").unlink()
@@ -43,6 +44,7 @@ def test_loaded_target_does_not_need_its_reference(scenario, reference):
         Draft202012Validator(schema()).validate(raw)
 
 
+@pytest.mark.oracle
 def test_a_reference_in_sessions_is_read_session_by_session(scenario, reference):
     sessions = [{"best_accuracy": best} for best in (0.4, None, 0.8)]
     (reference / "summary.json").write_text(json.dumps({"best_accuracy": 0.8, "sessions": sessions}))

@@ -73,6 +73,7 @@ def test_a_changed_copy_is_not_mistaken_for_the_original(tmp_path, monkeypatch):
     assert copy.read_text() == "rounds: 3\n"
 
 
+@pytest.mark.oracle
 def test_a_copied_sweep_still_finds_its_base(tmp_path):
     copy = shipped.copy_to("devices", tmp_path)
     assert len(load_sweep(copy).points) == len(load_sweep("devices").points)
@@ -87,6 +88,7 @@ def scenarios_with_batteries():
     return [scenario for scenario in found if scenario.devices.has_batteries]
 
 
+@pytest.mark.oracle
 def test_in_no_shipped_scenario_does_taking_part_save_battery():
     """In each activity a participant's battery has lost at least as much after a second as that of a bystander."""
     on_battery = scenarios_with_batteries()

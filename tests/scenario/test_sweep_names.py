@@ -51,6 +51,7 @@ VALUES = st.one_of(
 )
 
 
+@pytest.mark.oracle
 @given(st.lists(st.fixed_dictionaries({f"s.key_number_{key}": VALUES for key in range(4)}), min_size=1, max_size=12))
 def test_names_are_unique_and_fit(points):
     names, left_out = point_names(points)

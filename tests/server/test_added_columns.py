@@ -78,6 +78,7 @@ def test_selection_adds_columns_of_its_memory(tmp_path):
     assert (tmp_path / "out" / "devices.csv").read_text().partition("\n")[0].endswith(",waited_rounds")
 
 
+@pytest.mark.oracle
 def test_allocation_adds_columns_that_follow_from_those_of_the_devices(tmp_path):
     run(tmp_path / "out", server={"participants": 3}, radio={"allocation": Fairness})
     read = edgefl.read(tmp_path / "out")
@@ -87,6 +88,7 @@ def test_allocation_adds_columns_that_follow_from_those_of_the_devices(tmp_path)
     assert read.rounds["rate_fairness"].iloc[0] == pytest.approx(of_first.sum() ** 2 / (3 * (of_first**2).sum()))
 
 
+@pytest.mark.oracle
 def test_both_add_columns_to_one_run_and_change_no_other(tmp_path):
     both = run(tmp_path / "both", server={"participants": 3, "selection": Waiting}, radio={"allocation": Fairness})
     assert {"longest_wait", "rate_fairness"} <= set(both.rounds)

@@ -25,6 +25,7 @@ def advice(caplog, monkeypatch, worth_s, **radio):
     return [record.getMessage() for record in caplog.records]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_advice_is_given_once(caplog, monkeypatch, sharing):
     (said,) = advice(caplog, monkeypatch, 0.0, sharing=sharing)

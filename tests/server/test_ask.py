@@ -60,12 +60,14 @@ def test_a_round_takes_its_messages_longer():
     assert asking.rounds.duration_s.to_numpy() == pytest.approx(plain.rounds.duration_s.to_numpy() + longest_s)
 
 
+@pytest.mark.oracle
 def test_messages_leave_learning_as_it_is():
     plain = run("synchronous", train=True)
     asking = run(Asks(), train=True)
     assert np.array_equal(plain.parameters, asking.parameters)
 
 
+@pytest.mark.oracle
 def test_departed_devices_are_not_asked():
     """Each message finds the devices that are present, and training only those that have answered."""
     churn = {"kind": "poisson", "arrivals_per_s": 6.0, "stay_s": {"exponential": 1.0}}

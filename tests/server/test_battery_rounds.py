@@ -53,6 +53,7 @@ def unexplained_j(result):
 # Books
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
@@ -82,6 +83,7 @@ def test_level_is_start_plus_charged_less_spent(sharing, capacity, reserve, char
         assert rows["battery_j"].min() >= reserve * capacity - 1e-15
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("name", "sharing"), CASES)
 def test_batteries_lose_the_recorded_energy(name, sharing):
     """The levels of all at the end add up to the start less all that was spent; nothing is charged or drained."""
@@ -99,6 +101,7 @@ def supply_of(result):
     return BatteryParameters.drawn(devices, Streams(result.scenario["seed"]))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("name", "sharing"), CASES)
 def test_balance_of_all_batteries_holds(name, sharing):
     """level_end = level_start + charged - drained - spent, over the run and, where parts end with rounds, over each."""
@@ -134,6 +137,7 @@ def test_base_power_drains_batteries_and_costs_participations_nothing():
     assert plain.rounds["drained_j"].abs().max() == 0
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("server", [{}, {"policy": "deadline", "deadline_s": 0.9}])
 def test_balance_holds_through_handovers(server):
     charging = {"power_w": 0.3, "from_h": 0, "to_h": 24}
@@ -171,6 +175,7 @@ def test_an_update_on_its_way_over_the_backhaul_arrives_without_its_device():
     assert abs(unexplained_j(result)) < NEAR_J
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_failing_transfers_turns_and_waits_are_metered_too(sharing):
     """Attempts, the frame's other direction, round robin and limits: silence costs idle power, the air its own."""
@@ -184,6 +189,7 @@ def test_failing_transfers_turns_and_waits_are_metered_too(sharing):
     assert abs(unexplained_j(result)) < NEAR_J
 
 
+@pytest.mark.oracle
 def test_a_device_that_fails_and_is_asked_again_does_not_wait_twice():
     """Policies without rounds ask it again before the row of its failed part is written."""
     radio = {**SHARED, "faults": {"failure_probability": 0.5}}
@@ -310,6 +316,7 @@ def test_run_ends_when_no_device_will_be_charged(churn):
     assert len(result.rounds) > 1
 
 
+@pytest.mark.oracle
 def test_a_full_battery_changes_nothing():
     """More than enough for all rounds: the same rows and events as on mains, bit by bit."""
     for name in ("synchronous", "buffered", "sequential"):

@@ -94,6 +94,7 @@ def test_direct_link_occupies_the_band_once():
     np.testing.assert_allclose(band_s(result, "up"), sent_s, rtol=1e-9)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("policy", ["asynchronous", {"kind": "buffered", "buffer": 4}])
 def test_band_is_never_booked_twice_without_rounds(policy):
     result = edgefl.run(

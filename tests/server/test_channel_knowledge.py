@@ -159,6 +159,7 @@ def test_reports_are_about_the_selection_for_which_they_were_asked() -> None:
 # Age
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("fading", ["rayleigh", "jakes"])
 @pytest.mark.parametrize("correlation", [0.9, 0.6, 0.0])
 def test_fading_changes_while_a_report_ages(fading: str, correlation: float) -> None:
@@ -179,6 +180,7 @@ def age_of(correlation: float) -> float:
     return float(ages_s[np.argmin(np.abs(j0(2 * np.pi * doppler_hz(SPEED_MPS, CARRIER_HZ) * ages_s) - correlation))])
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("fading", ["rayleigh", "jakes", {"kind": "block", "block_s": 0.02}, "ricean"])
 def test_report_age_has_its_limits(fading: Any) -> None:
     now = crowd("perfect", fading)
@@ -186,6 +188,7 @@ def test_report_age_has_its_limits(fading: Any) -> None:
     np.testing.assert_allclose(crowd({"kind": "perfect", "age_s": 1e-9}, fading), now, rtol=0.01, atol=1e-4)
 
 
+@pytest.mark.oracle
 def test_fading_blocks_are_independent() -> None:
     fading = {"kind": "block", "block_s": 0.02}
     # Free reports take no time: rounds begin 1 to 2 ms apart in the first block, the first one as the block begins.
@@ -198,6 +201,7 @@ def test_fading_blocks_are_independent() -> None:
     assert abs(np.corrcoef(old, now)[0, 1]) < 4 / np.sqrt(CROWD)  # one gain a device on either side
 
 
+@pytest.mark.oracle
 def test_polls_meet_the_blocks_of_all_other_messages() -> None:
     radio = {"carrier_hz": CARRIER_HZ, "fading": {"kind": "block", "block_s": 1000}}
     perfect, _ = forecasts({"kind": "perfect", "report_bits": 0}, first=2, radio=radio)
@@ -206,6 +210,7 @@ def test_polls_meet_the_blocks_of_all_other_messages() -> None:
     np.testing.assert_array_equal(polled[-1].fading, perfect[-1].fading)
 
 
+@pytest.mark.oracle
 def test_a_block_that_is_a_round_has_no_age() -> None:
     fading = {"kind": "block", "length": "round"}
     now = crowd("perfect", fading)
@@ -213,6 +218,7 @@ def test_a_block_that_is_a_round_has_no_age() -> None:
     assert abs(np.corrcoef(now[:-CROWD], now[CROWD:])[0, 1]) < 4 / np.sqrt(now.size - CROWD)
 
 
+@pytest.mark.oracle
 def test_an_old_report_is_from_where_the_device_was() -> None:
     radio = {"carrier_hz": CARRIER_HZ, "fading": "none", "spatial_consistency": True}
     mobility = {"kind": "constant_velocity", "speed_mps": 30}

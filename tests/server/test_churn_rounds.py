@@ -88,6 +88,7 @@ def test_departed_device_pays_for_the_bytes_that_were_on_the_air(tmp_path):
     assert departed["bytes_down"].sum() > 0
 
 
+@pytest.mark.oracle
 def test_without_leaving_nothing_changes(tmp_path):
     """All present all the time, by a trace: the same bytes as without churn."""
     for name in ("synchronous", "buffered", "sequential_direct"):
@@ -123,6 +124,7 @@ def test_device_that_is_back_at_once_has_not_left(tmp_path):
 # No device is present
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", list(POLICIES))
 def test_the_server_waits_for_the_next_arrival(tmp_path, name):
     """The first round begins at 3 s, as no device is present before, and continues as without churn."""
@@ -181,6 +183,7 @@ def test_server_does_not_wait_for_coins():
 # Counts
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", ROUNDS)
 def test_population_follows_from_arrivals_and_departures(name):
     churn = {"kind": "poisson", "arrivals_per_s": 150.0, "stay_s": {"exponential": 0.06}}

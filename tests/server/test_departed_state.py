@@ -103,6 +103,7 @@ def test_device_leaves_and_returns(tmp_path):
     assert (received[0], received[-1]) == (1, ROUNDS)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("departed_state", ["kept", "lost", "forgotten"])
 @pytest.mark.parametrize("name", SUMS)
 def test_returning_device_has_the_state_that_the_key_says(name, departed_state, tmp_path, seen):
@@ -151,6 +152,7 @@ def test_without_departures_nothing_changes(tmp_path):
     assert all(np.array_equal(results[0].parameters, each.parameters) for each in results)
 
 
+@pytest.mark.oracle
 def test_algorithms_without_device_state_lose_nothing(tmp_path):
     kept, lost = (away(tmp_path, "fedavg", how) for how in ("kept", "forgotten"))
     assert np.array_equal(kept.parameters, lost.parameters)
@@ -169,6 +171,7 @@ def test_departing_groups_lose_state_too(seen):
             assert torch.allclose(server["c"], devices["c"].mean(dim=0), atol=1e-12)
 
 
+@pytest.mark.oracle
 def test_lasting_payload_is_sent_again(tmp_path):
     """The teacher goes to a device once a session, and once more after it has lost it."""
     sent = {}

@@ -87,6 +87,7 @@ def test_device_evaluates_on_at_least_one_sample():
     assert world_of(result).payload.samples.min() > 1
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", ROUNDS)
 def test_training_is_unchanged_and_all_costs_are_recorded(name):
     result = evaluating(name, devices=DEVICES)
@@ -283,6 +284,7 @@ def unexplained_j(result):
     return result.rounds["battery"].iloc[-1] * full_j - full_j + spent_j(result.devices).sum()
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("radio_energy", [{}, {"drx_tail_s": 0.01, "drx_tail_w": 0.4}], ids=["", "tails"])
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("name", ON_BATTERIES)
@@ -300,6 +302,7 @@ def test_batteries_lose_the_recorded_energy(name, sharing, radio_energy):
     assert ran_out > 0
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("devices", ["participants", "present"])
 @pytest.mark.parametrize("name", ON_BATTERIES)
 def test_batteries_that_ran_out_before_the_phase_may_be_charged_until_it(name, devices):
@@ -321,6 +324,7 @@ def test_batteries_that_ran_out_before_the_phase_may_be_charged_until_it(name, d
 # Learning, selections, cells and channels
 
 
+@pytest.mark.oracle
 def test_devices_are_handed_over_while_they_evaluate():
     result = edgefl.run(
         {

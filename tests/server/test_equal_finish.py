@@ -50,6 +50,7 @@ def test_all_uploads_end_together(radio: dict[str, Any]) -> None:
         assert np.ptp(ends_s(of_round)) < 2 * SLOT_S
 
 
+@pytest.mark.oracle
 def test_rounds_end_sooner_than_with_other_divisions() -> None:
     ours_s = ends_s(run()).max()
     for name in ("equal", "proportional", "min_makespan", "proportional_fair", "max_rate", "round_robin"):

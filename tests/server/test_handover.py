@@ -210,6 +210,7 @@ FADED = {"fading": "rayleigh", "faults": {"failure_probability": 0.4, "attempts"
 TO_AND_FRO = [(1.0 * n, 0, 280.0 if n % 2 else 120.0) for n in range(60)]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("transfer", ["slots", "fast"])
 def test_bits_are_conserved_through_fading_faults_and_many_handovers(tmp_path, transfer):
     """The bytes of each seed are those without any handover: whole attempts, as many as it takes."""
@@ -276,6 +277,7 @@ def test_knowledge_of_the_old_fading_is_forgotten():
     assert (moved.gain, moved.slots) == (new.gain, 30 + new.slots)
 
 
+@pytest.mark.oracle
 def test_result_does_not_depend_on_the_lookahead(tmp_path, monkeypatch):
     found = []
     for least, most in ((64, 1024), (7, 7), (1, 3)):
@@ -304,6 +306,7 @@ WORLD = {
 }
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("policy", "in_transfer"), [("synchronous", "drop"), ("asynchronous", "forward"), ("hierarchical", "restart")]
 )
@@ -329,6 +332,7 @@ def test_accounts_balance_under_other_policies(policy, in_transfer):
     assert lost <= result.rounds["failed"].sum()
 
 
+@pytest.mark.oracle
 def test_device_without_handover_is_not_affected():
     """As without the section, except for the column."""
     radio = WORLD["radio"] | STEADY | {"sharing": "processor"}
@@ -341,6 +345,7 @@ def test_device_without_handover_is_not_affected():
     assert on.devices.equals(off.devices)
 
 
+@pytest.mark.oracle
 @given(st.data())
 @settings(max_examples=150, deadline=None)
 def test_rule_follows_the_standard(data):

@@ -25,6 +25,7 @@ from edgefl.learning.edge_models import EdgeModels
 # Limits
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("every", "algorithm"), [(1, "fedavg"), (3, "moon")])
 def test_one_cell_is_synchronous(every, algorithm):
     """Bit by bit, however often a cloud averages the only model with itself."""
@@ -36,6 +37,7 @@ def test_one_cell_is_synchronous(every, algorithm):
     assert np.array_equal(one.parameters, other.parameters)
 
 
+@pytest.mark.oracle
 def test_cloud_in_every_round_is_fedavg_over_all_cells():
     """A mean by samples of means by samples; cells and devices as under the synchronous policy."""
     changes = {"rounds": 3, "data": {"dataset": "digits", "partition": {"kind": "dirichlet", "alpha": 0.3}}}

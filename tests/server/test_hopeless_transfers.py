@@ -45,6 +45,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("case", "sharing", "transfer", "fading"), PAIRS)
 def test_events_cut_hopeless_transfers_short_as_under_a_longest_time(case, sharing, transfer, fading):
     """A longest time of a quarter of an hour ends nothing here, so the rows must be the same."""
@@ -127,6 +128,7 @@ def test_handover_checks_again_whether_the_link_is_hopeless(tmp_path, transfer, 
         assert 30 + 43 < row["download_s"] < 32 + 44
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("fading", ["rayleigh", "none", "block", "jakes"])
 @pytest.mark.parametrize("deadline_s", [0.02, 0.0405, 0.3])
 def test_deadline_saves_slots_without_changing_the_result(deadline_s, fading, monkeypatch):

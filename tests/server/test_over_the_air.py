@@ -166,6 +166,7 @@ def test_over_rayleigh_fading_powers_are_inverted_means():
 RICEAN = {"kind": "ricean", "k_mean_db": 3, "k_std_db": 0}
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("fading", ["rayleigh", {"kind": "block", "block_s": 0.01}, "jakes", RICEAN])
 def test_with_one_gain_a_round_devices_are_silent_as_often_as_they_fade(fading):
     """A two-sided binomial test at 1 in 10,000, and the mean of the powers to five standard errors.
@@ -210,6 +211,7 @@ def trained(uplink, **changes):
     return edgefl.run(keys, device="cpu")
 
 
+@pytest.mark.oracle
 def test_without_noise_and_truncation_it_is_the_orthogonal_result():
     quiet = {"noise_dbm_hz": -300}
     exact = trained("orthogonal", rounds=4, radio=quiet)
@@ -247,6 +249,7 @@ def test_the_error_of_a_single_device_is_noise_over_signal(per_symbol):
     assert abs(error / expected - 1) < 4 * np.sqrt(2 / len(update))
 
 
+@pytest.mark.oracle
 def test_noise_above_all_signals_destroys_the_model():
     good = trained("aircomp", rounds=5)
     bad = trained("aircomp", rounds=5, radio={"noise_dbm_hz": -80})

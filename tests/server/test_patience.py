@@ -63,6 +63,7 @@ def test_loss_ends_a_run_as_the_definition_says(losses, rounds, min_delta):
     assert watched(losses, Patience(rounds=rounds, min_delta=min_delta)) == kept(losses, rounds, min_delta)
 
 
+@pytest.mark.oracle
 @given(st.lists(st.integers(0, 12).map(lambda quarters: quarters / 4), max_size=30), st.integers(1, 6))
 def test_accuracies_improve_upwards(values, rounds):
     seen = watched(values, Patience(rounds=rounds, min_delta=0.25), "test_accuracy")
@@ -81,6 +82,7 @@ def ended(keys, column):
     return (values if column.endswith("loss") else -values).tolist()
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     "column", ["validation_accuracy", "validation_loss", "test_accuracy", "test_loss", "train_loss"]
 )
@@ -92,6 +94,7 @@ def test_run_ends_where_the_longer_one_stops_improving(column):
     assert len(found) < len(whole)
 
 
+@pytest.mark.oracle
 def test_default_is_the_accuracy_on_the_validation_set_if_there_is_one():
     patience = {"stop": {"patience": {"rounds": 2}}}
     assert ended({**SMALL, **patience}, "validation_accuracy") == kept(ended(SMALL, "validation_accuracy"), 2, 0.0)
@@ -99,6 +102,7 @@ def test_default_is_the_accuracy_on_the_validation_set_if_there_is_one():
     assert ended({**tested, **patience}, "test_accuracy") == kept(ended(tested, "test_accuracy"), 2, 0.0)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     "policy", ["asynchronous", {"kind": "buffered", "buffer": 2}], ids=["asynchronous", "buffered"]
 )
@@ -115,6 +119,7 @@ def test_run_is_judged_at_its_evaluations():
     assert len(rounds) == 8  # the first value is that of round 4
 
 
+@pytest.mark.oracle
 def test_stopped_run_goes_on_with_more_patience(tmp_path):
     for rounds, resume in ((2, False), (4, True), (6, True)):
         keys = {**SMALL, "stop": {"patience": {"rounds": rounds, "min_delta": 1.0}}}
@@ -124,6 +129,7 @@ def test_stopped_run_goes_on_with_more_patience(tmp_path):
     assert content(tmp_path / "out") == content(tmp_path / "whole")
 
 
+@pytest.mark.oracle
 def test_priced_again_a_stopped_run_has_the_same_rounds(tmp_path):
     """With another band nothing else is learned: the same rounds end the run."""
     keys = {**SMALL, "stop": {"patience": {"rounds": 2, "of": "validation_loss"}}}

@@ -47,6 +47,7 @@ def test_the_tail_is_counted_until_it_ends_or_the_round_does():
     assert tailed[rest].equals(plain[rest])
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("policy", "sharing"),
     [
@@ -172,6 +173,7 @@ def test_transfers_that_the_end_of_the_run_cuts_off_are_counted():
     assert result.rounds["bs_load_energy_j"].sum() == pytest.approx(2.6 * SERVER_W * sent)
 
 
+@pytest.mark.oracle
 def test_energy_to_an_accuracy_counts_base_stations_apart():
     target = 0.2
     result = run({}, train=True, cells={"energy": EARTH}, rounds=12, targets=[target])
@@ -237,6 +239,7 @@ def test_the_power_of_a_phone_that_sends_by_lte_is_as_measured(mbit_s, mean_w, s
     assert (abs(power_w - mean_w) < std_w).all()
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("policy", "sharing"),
     [("synchronous", "fixed"), ("deadline", "fixed"), ("deadline", "processor"), ("asynchronous", "processor")],

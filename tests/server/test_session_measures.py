@@ -35,6 +35,7 @@ def test_a_sample_of_the_session_s_devices_finds_its_gradient():
     assert len(set(sampled.values())) == len(sampled)
 
 
+@pytest.mark.oracle
 def test_a_sample_as_large_as_the_group_is_the_group():
     def trained(**keys):
         strategy = {"kind": "proposed", **keys}
@@ -151,6 +152,7 @@ def test_moon_s_first_contrast_may_be_a_random_network_of_the_device():
     assert contrasted - plain == pytest.approx(float(more), rel=1e-4)
 
 
+@pytest.mark.oracle
 def test_the_random_network_is_the_same_in_every_run():
     sessions = {"count": 1, "rounds": 2, "groups": 1}
     changes = {"data": {"dataset": "digits", "partition": "iid"}, "devices": {"count": 4}}

@@ -50,6 +50,7 @@ def learned(parts, folder, algorithm, groups=1, first_group=1, **changes):
     return edgefl.run({**scenario, **changes}, device="cpu")
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("algorithm", ["fedavg", "mifa", "fedvarp", "scaffold", "fedssg"], ids=str)
 def test_a_group_among_others_learns_what_it_learns_alone(algorithm, parts, tmp_path):
     among_others = learned(parts, tmp_path, algorithm, groups=2)
@@ -59,6 +60,7 @@ def test_a_group_among_others_learns_what_it_learns_alone(algorithm, parts, tmp_
     assert among_others.rounds["train_loss"].tolist() == alone.rounds["train_loss"].tolist()
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("algorithm", ["mifa", "fedar", {"kind": "scaffold", "variant": "ssg_code"}], ids=str)
 def test_second_group_learns_what_it_learns_alone(algorithm, parts, tmp_path):
     among_others = learned(parts, tmp_path, algorithm, groups=2, first_group=2)

@@ -41,6 +41,7 @@ def test_server_has_the_mean_of_the_devices_state(name, strategy, seen):
             assert devices[own][group].abs().max() > 1e-3
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("home", ["device", "host", "disk"])
 def test_server_mean_holds_in_every_home_of_state(home, seen):
     training = {"local_steps": 2, "batch_size": "full", "lr": 0.05, "engine": "serial", "state_home": home}
@@ -63,12 +64,14 @@ def test_counters_count_since_the_state_began(strategy, seen):
         assert devices["count"][:, 0].tolist() == counts.tolist()
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=["previous", "average", "proposed"])
 def test_mifas_updates_are_the_same_wherever_they_are_kept(strategy):
     at = {state: three({"kind": "mifa", "state": state}, strategy).rounds for state in ("server", "client")}
     assert at["client"]["parameter"].to_numpy() == pytest.approx(at["server"]["parameter"].to_numpy(), nan_ok=True)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("algorithm", [*KEYS.values(), {"kind": "fedssg", "variant": "paper_main"}], ids=str)
 def test_session_from_the_initial_model_equals_a_separate_run(algorithm):
     """The server, the devices and all counters of rounds restart, and so do the numbers."""
