@@ -1,12 +1,15 @@
 """Rows come back as they were added, whether they are in memory or in a file, and the file leaves no trace."""
 
+import errno
 import gc
+import os
 import tracemalloc
 
 import numpy as np
 import pytest
 
 from edgefl.core import row_store
+from edgefl.core.errors import RunError
 from edgefl.core.row_store import RowStore
 
 
@@ -65,6 +68,26 @@ def test_rows_come_back_as_they_were_added(lengths, on_disk, tiny, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_entry_is_a_copy_that_cannot_be_changed(tiny):
+    store = RowStore()
+    entry = {"device": np.arange(3)}
+    store.append(entry)
+    entry["device"] = np.zeros(3)
+    (found,) = store.since(0)
+    assert found["device"].tolist() == [0, 1, 2]
+    with pytest.raises(TypeError):
+        found["device"] = 1
+
+
+def test_entries_of_other_columns_begin_a_block_of_their_own():
+    store = RowStore()
+    store.append({})
+    store.append({"device": np.arange(2)})
+    first, second = store.blocks()
+    assert (dict(first.columns), first.lengths.tolist()) == ({}, [0])
+    assert (second.columns["device"].tolist(), second.lengths.tolist()) == ([0, 1], [2])
+
+
 @pytest.mark.oracle
 def test_memory_does_not_grow_with_the_rows(monkeypatch, tmp_path):
     monkeypatch.setattr(row_store, "MOST_HELD_BYTES", 10**6)
@@ -81,3 +104,33 @@ def test_memory_does_not_grow_with_the_rows(monkeypatch, tmp_path):
         tracemalloc.stop()
     assert peaks[None] > 16e6
     assert peaks[tmp_path] < 3e6
+
+
+def test_a_full_disk_is_one_line_and_loses_nothing(tiny, monkeypatch, tmp_path):
+    store = RowStore(tmp_path)
+    entries = entries_of([9, 9, 9])
+    room = [200]
+    usual = os.pwrite
+
+    def pwrite(file, content, place):
+        if not room[0]:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        piece = content[: min(room[0], 11)]  # the system may write less than it was asked to
+        room[0] -= len(piece)
+        return usual(file, piece, place)
+
+    monkeypatch.setattr(os, "pwrite", pwrite)
+    failures = []
+    for entry in entries:
+        store.append(entry)
+        try:
+            store.make_room()
+        except RunError as error:
+            failures.append(str(error))
+    assert set(failures) == {f"{tmp_path}: the rows of the run cannot be written: No space left on device"}
+    for found, wanted in zip(store.since(0), entries, strict=True):
+        check_same(found, wanted)
+    room[0] = 10**6
+    store.make_room()
+    for found, wanted in zip(store.since(0), entries, strict=True):
+        check_same(found, wanted)

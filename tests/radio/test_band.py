@@ -28,6 +28,7 @@ import edgefl
 from edgefl.radio.bands import rows as band_rows
 from edgefl.radio.bands.band import Band
 from edgefl.radio.bands.transfer import BandTransfer
+from edgefl.radio.budget.shares import divide_bands
 from edgefl.radio.gains.small_scale import coming_gains
 
 FLAT = {**STILL, "server_power": "total"}  # a rate in proportion to the bandwidth
@@ -423,6 +424,44 @@ def test_interference_comes_from_active_cells_only(way):
             break
     assert end == expected
     assert per_slot(0, 1) < 0.95 * per_slot(0, 0)
+
+
+def test_without_interference_an_event_costs_the_same_however_many_cells_there_are(monkeypatch):
+    """A transfer that begins or ends in one cell affects no other cell's band or bits."""
+    divided = []
+
+    def counted(budget, way, **columns):
+        divided.append(set(columns["cell"].tolist()))
+        return divide_bands(budget, way, **columns)
+
+    monkeypatch.setattr("edgefl.radio.bands.clock.divide_bands", counted)
+    far = {"kind": "umi_los", "out_of_range": "clamp"}
+    lengths = {}
+    for load in (None, 0.5):
+        divided.clear()
+        interference = None if load is None else {"load": load}
+        of = link(cells={"layout": "hexagonal"}, propagation=far, sharing="processor", interference=interference)
+        at = of.drop(np.arange(7), of.channel.cells.sites_m + 60.0, np.full(7, 1.5), 0)
+        who = of.participants(at, np.full(7, 10.0), np.full(7, DEVICE_W), 0)
+        env = simpy.Environment()
+        band = Band(env, of.pricing.engine, "up")
+        for row in range(7):
+            one = alone(who, row)
+            draws = of.pricing.fading.innovations("up", one, 0)
+            band.send(
+                BandTransfer(
+                    participant=one,
+                    attempt=0,
+                    left_bits=1e6 * (row + 1),
+                    longest_slots=10**9,
+                    gain=who.start[row],
+                    draws=draws,
+                )
+            )
+        env.run()
+        lengths[load] = [len(cells) for cells in divided]
+    assert set(lengths[None]) == {1}
+    assert max(lengths[0.5]) == 7
 
 
 @pytest.mark.parametrize("transfer", ["slots", "fast"])

@@ -1,6 +1,9 @@
 """The link with shares that hold for the round: closed forms, keyed draws, and independence of other transfers."""
 
+import json
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -267,6 +270,28 @@ MODES = [
     {"sharing": "processor", "transfer": "fast"},
     {"faults": {"failure_probability": 0.3, "attempts": 2}, "fading": "block", "rate": "truncated_shannon"},
 ]
+
+
+@pytest.mark.process
+def test_same_bytes_in_another_process_without_compiled_loops(tmp_path):
+    """In a new process, as each looks for numba only once."""
+    code = (
+        "import sys, json, channel._compiled as compiled, edgefl\n"
+        "scenarios, folder = sys.argv[1:]\n"
+        "compiled.find_spec = lambda name: None\n"
+        "for number, scenario in enumerate(json.loads(scenarios)):\n"
+        "    edgefl.run(scenario, out=f'{folder}/{number}', train=False)\n"
+        "print(compiled.walk() is None)\n"
+    )
+    scenarios = [{**WORLD, "radio": {"bandwidth_hz": 5e6, **radio}} for radio in MODES]
+    command = [sys.executable, "-c", code, json.dumps(scenarios), str(tmp_path / "plain")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+    for number, scenario in enumerate(scenarios):
+        edgefl.run(scenario, out=tmp_path / "here" / str(number), train=False)
+        for name in ("rounds.csv", "devices.csv"):
+            plain, here = ((tmp_path / how / str(number) / name).read_bytes() for how in ("plain", "here"))
+            assert plain == here
 
 
 @pytest.mark.parametrize("radio", MODES, ids=str)

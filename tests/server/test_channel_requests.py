@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -144,6 +146,66 @@ def test_battery_that_runs_out_during_a_report_pays_its_rest() -> None:
 
 # Beside other parts of a scenario
 
+HEXAGONS: dict[str, Any] = {
+    "cells": {"layout": "hexagonal", "sites": 7},
+    "radio": {**SCENARIO["radio"], "propagation": {"kind": "umi_los", "out_of_range": "clamp"}},
+}
+# Reports that take longer than a round: devices under way end meanwhile.
+LONG_REPORTS = {"kind": "perfect", "noise_db": 1, "age_s": 0.001, "report_bits": REPORT_BITS}
+TOGETHER: dict[str, dict[str, Any]] = {
+    "handover": {
+        **HEXAGONS,
+        "cells": {"layout": "hexagonal", "sites": 7, "radius_m": 100, "handover": {}},
+        "radio": {**HEXAGONS["radio"], "spatial_consistency": True, "sharing": "processor"},
+        "mobility": {"kind": "random_waypoint", "speed_mps": {"uniform": [10, 30]}},
+    },
+    "churn": {"churn": {"kind": "poisson", "arrivals_per_s": 500, "stay_s": {"exponential": 0.01}}},
+    "coins": {"churn": {"kind": "bernoulli", "probability": 0.5}},
+    "refills": {"server": {"policy": {"kind": "buffered", "buffer": 2}}},
+    "asynchronous": {"server": {"policy": "asynchronous"}, "rounds": 9},
+    "late ones go on": {"server": {"policy": {"kind": "deadline", "late": "keep"}, "deadline_s": 0.01}},
+    "deadline": {"server": {"policy": "deadline", "deadline_s": 0.01}},
+    "over-selection": {"server": {"policy": "over_selection"}},
+    "hierarchical": {**HEXAGONS, "server": {"policy": "hierarchical"}},
+    "sequential": {"server": {"policy": "sequential"}},
+    "sessions": {"sessions": {"count": 2, "rounds": 2, "groups": 2}, "rounds": None},
+    "large scale over time": {
+        "radio": {**SCENARIO["radio"], "spatial_consistency": True, "large_scale": "time"},
+        "mobility": {"kind": "random_waypoint", "speed_mps": {"uniform": [10, 30]}},
+    },
+    "waves on a shared band": {"radio": {**SCENARIO["radio"], "fading": "jakes", "sharing": "processor"}},
+}
+
+
+@pytest.mark.parametrize("csi", [LONG_REPORTS, "mean", "last"])
+@pytest.mark.parametrize("name", TOGETHER)
+def test_csi_works_with_other_keys(name: str, csi: Any) -> None:
+    result = run(csi, **TOGETHER[name])
+    assert len(result.rounds) >= 2
+    assert (result.rounds["selected"] > 0).any()
+    if csi != "last":
+        check_books(result)
+        assert (result.rounds["csi_reports"] > 0).any()
+
+
+@pytest.mark.parametrize("csi", ["perfect", "last"])
+def test_csi_works_with_polls(csi: str) -> None:
+    selection = {"kind": "power_of_choice", "d": 5}
+    result = run(csi, train=True, server={"selection": selection}, rounds=2)
+    assert (result.rounds["polled"] == 2).all()
+    if csi == "perfect":
+        check_books(result)
+        assert (result.rounds["csi_reports"] == COUNT).all()
+
+
+def test_radios_that_stay_awake_are_refused() -> None:
+    devices = SCENARIO["devices"] | {"radio_energy": {"drx_tail_s": 1.0, "drx_tail_w": 0.1}}
+    message = r"^scenario: devices\.radio_energy: the server asks for reports on channels"
+    with pytest.raises(edgefl.InputError, match=message):
+        run("perfect", devices=devices)
+    run("last", devices=devices)
+    run({"kind": "perfect", "report_bits": 0}, devices=devices)
+
 
 def test_an_agent_pays_for_reports_too() -> None:
     server = {"selection": "best_channel", "participants": 3, "csi": "perfect"}
@@ -161,3 +223,18 @@ def test_an_agent_pays_for_reports_too() -> None:
     by_scenario = run("perfect").devices
     expected = by_scenario[by_scenario["status"] == "reported"].groupby("device")["tx_energy_j"].first()
     np.testing.assert_allclose(reports["tx_energy_j"], expected[reports["device"]], rtol=1e-12)
+
+
+@pytest.mark.process
+def test_results_do_not_depend_on_workers(tmp_path: Path) -> None:
+    csi = {"kind": "perfect", "noise_db": 2, "age_s": 0.01}
+    scenario = {**SCENARIO, "server": {"selection": "best_channel", "participants": 3, "csi": csi}}
+    (tmp_path / "base.yaml").write_text(json.dumps(scenario))
+    (tmp_path / "sweep.yaml").write_text("base: base.yaml\nseeds: [1, 2]\n")
+    files = {}
+    for workers in (1, 2):
+        out = tmp_path / str(workers)
+        edgefl.sweep(tmp_path / "sweep.yaml", out=out, train=False, workers=workers)
+        files[workers] = [path.read_bytes() for path in sorted(out.rglob("devices.csv"))]
+    assert len(files[1]) == 2
+    assert files[1] == files[2]
