@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest $(SIDE_BY_SIDE)
 TORCH ?= default
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: light setup setup-locked lock demo test durations test-ci test-all test-random test-lowest test-newest test-archives coverage workflows wheel version lint gpu-check docs versioned-docs pictures notebooks pages benchmarks soak clean
+.PHONY: light setup setup-locked lock demo test fast-tests durations test-ci test-all test-random test-lowest test-newest test-archives coverage workflows wheel version lint gpu-check docs versioned-docs pictures notebooks pages benchmarks soak clean
 
 # What edgefl needs to run, without what its development needs.
 light: .venv/.light
@@ -60,8 +60,12 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Fast oracles; what takes longer, or starts programs, has a mark that says so.
-test: lint
+# Side by side, as mypy keeps one core busy for as long as the tests take.
+test: setup
+	$(MAKE) --jobs 2 lint fast-tests
+
+# What takes longer, or starts programs, has a mark that says so.
+fast-tests: setup
 	$(PYTEST) -m 'not slow and not process and not oracle'
 
 # Processor seconds of each test that CI runs, and tests whose mark is wrong. The figures are fair on a quiet machine only.
@@ -72,7 +76,8 @@ durations: setup
 	$(BIN)/python tests/durations.py build/durations.jsonl
 
 # What CI runs: also what takes longer, what starts programs and browsers, and the site's links.
-test-ci: lint docs
+test-ci: setup
+	$(MAKE) --jobs 2 lint docs
 	$(PYTEST) -m 'not slow'
 
 test-all: lint docs
