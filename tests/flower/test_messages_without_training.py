@@ -167,6 +167,23 @@ def test_secure_aggregation_recovers_from_a_device_that_leaves(tmp_path):
 
 
 @pytest.mark.oracle
+def test_a_workflow_waits_for_nodes_in_virtual_time(tmp_path):
+    stays = tmp_path / "stays.csv"
+    stays.write_text("device,on_s,off_s\n0,0,inf\n1,0,inf\n2,0,inf\n3,1000.5,inf\n4,1000.5,inf\n")
+    result, _ = secure(tmp_path, rounds=1, churn={"churn": {"kind": "trace", "path": str(stays)}})
+    assert result.devices["start_s"].min() == 1005  # it looks every five seconds
+
+
+@pytest.mark.oracle
+def test_a_workflow_that_would_wait_for_ever_fails_with_a_reason(tmp_path):
+    app = write_app(tmp_path / "app", "secure_app", "    pass", SECURE_CLIENT.replace("TRAINING", "pass"))
+    (app / "secure_app" / "server.py").write_text(SECURE_SERVER.replace("TESTED", "None"))
+    result = emulated(app, {**WORLD, "devices": {"count": 3}})
+    assert result.status == "failed"
+    assert "waits for more devices than the 3 that are present" in result.error
+
+
+@pytest.mark.oracle
 def test_the_central_tests_of_a_workflow_are_recorded(tmp_path):
     result, _ = secure(tmp_path, tested='lambda number, arrays, config: (1.5, {"accuracy": number / 10})')
     assert result.rounds[["test_accuracy", "test_loss"]].to_numpy().tolist() == [[0.1, 1.5], [0.2, 1.5]]

@@ -91,6 +91,26 @@ def test_mod_of_one_function_that_quantises_is_priced_by_the_bits_that_it_leaves
     assert set(devices["bytes_up"]) == {BITS / 32}
 
 
+EARLY = FEDAVG.replace("FedAvg(", "Early(").replace(
+    "    start =",
+    """
+    class Early(FedAvg):
+        def configure_train(self, server_round, *rest):
+            return [] if server_round > 2 else super().configure_train(server_round, *rest)
+
+        def configure_evaluate(self, server_round, *rest):
+            return [] if server_round > 2 else super().configure_evaluate(server_round, *rest)
+    start =""",
+)
+
+
+@pytest.mark.oracle
+def test_strategy_that_asks_for_nothing_any_more_ends_the_rounds(tmp_path):
+    result = emulated(written(tmp_path, "early_app", main=EARLY.replace("{folder}", str(tmp_path))), WORLD)
+    assert result.status == "finished"
+    assert len(result.rounds) == 2
+
+
 ASYNCHRONOUS = """
     import time
     under_way = {}

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from edgefl.core.errors import InputError
@@ -54,3 +55,49 @@ def test_actions_count_as_messages_of_their_kind_and_those_under_way_at_the_end_
     # A node answers one message after the other: before it answers the second query it has trained.
     assert result.rounds["received"].sum() == 3
     assert result.summary["drops"]["unfinished"] == 3
+
+
+# Secure aggregation of clipped updates, as in Flower's example for both: client k moves the model by k / 8.
+CLIPPED = """
+from flwr.client import NumPyClient
+from flwr.client.mod import fixedclipping_mod, secaggplus_mod
+from flwr.clientapp import ClientApp
+
+class Mover(NumPyClient):
+    def __init__(self, partition):
+        self.partition = partition
+
+    def fit(self, parameters, config):
+        return [array + (self.partition + 1) / 8 for array in parameters], 4, {}
+
+def client_fn(context):
+    return Mover(context.node_config["partition-id"]).to_client()
+
+app = ClientApp(client_fn=client_fn, mods=[secaggplus_mod, fixedclipping_mod])
+"""
+SECURE = """
+    from flwr.common import ndarrays_to_parameters
+    from flwr.server import LegacyContext, ServerConfig
+    from flwr.server.strategy import DifferentialPrivacyClientSideFixedClipping, FedAvg
+    from flwr.server.workflow import DefaultWorkflow, SecAggPlusWorkflow
+    from flwr.server.workflow.constant import MAIN_PARAMS_RECORD
+    start = ndarrays_to_parameters([np.zeros((2, 2))])
+    mean = FedAvg(fraction_evaluate=0.0, min_fit_clients=5, min_available_clients=5, initial_parameters=start)
+    private = DifferentialPrivacyClientSideFixedClipping(mean, 0.0, {norm}, 5)  # without noise
+    legacy = LegacyContext(context=context, config=ServerConfig(num_rounds=1), strategy=private)
+    steps = SecAggPlusWorkflow(num_shares=5, reconstruction_threshold=3, clipping_range=2.0)
+    DefaultWorkflow(fit_workflow=steps)(grid, legacy)
+    np.save("{folder}/w.npy", legacy.state[MAIN_PARAMS_RECORD].to_numpy_ndarrays()[0])
+"""
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(("norm", "mean"), [(100.0, (1 + 2 + 3 + 4 + 5) / 8 / 5), (0.5, (1 + 2 + 2 + 2 + 2) / 8 / 5)])
+def test_clipped_updates_are_aggregated_securely(tmp_path, norm, mean):
+    main = SECURE.format(norm=norm, folder=tmp_path)
+    app = write_app(tmp_path / "app", "private_app", main, client=CLIPPED)
+    result = emulated(app, {**DEVICES, "devices": {"count": 5}}, operations="app")
+    assert result.status == "finished", result.error
+    # A move of k / 8 in each of 2 x 2 weights has the norm k / 4: a norm of 0.5 leaves 2 / 8 of the larger ones.
+    assert np.load(tmp_path / "w.npy") == pytest.approx(np.full((2, 2), mean), abs=1e-3)
+    assert result.rounds["received"].tolist() == [4 * 5]  # four steps of the protocol

@@ -3,7 +3,9 @@
 import copy
 
 import gymnasium
+import numpy as np
 import pytest
+import torch
 from gymnasium import wrappers
 from pettingzoo.test import parallel_seed_test
 from server_cases import BASE
@@ -13,6 +15,10 @@ from edgefl.core.errors import InputError
 
 WORLD = {**BASE, "rounds": 3, "server": {"participants": 6}}
 ID = "edgefl/World-v0"
+
+
+def by_name(scenario, **options):
+    return gymnasium.make(ID, scenario=scenario, **options)
 
 
 def steps_of(env):
@@ -25,12 +31,45 @@ def steps_of(env):
     raise AssertionError("the episode does not end")
 
 
+@pytest.mark.parametrize("make", [by_name, edgefl.gym.make, edgefl.gym.parallel])
+def test_no_render_mode_may_be_named_and_others_are_one_line(make):
+    assert make(WORLD, render_mode=None).render_mode is None
+    for mode in ("human", "rgb_array", "ansi"):
+        with pytest.raises(InputError) as error:
+            make(WORLD, render_mode=mode)
+        (line,) = error.value.faults
+        assert line.startswith(f'render_mode: must be None, got "{mode}": worlds have no pictures')
+
+
+@pytest.mark.parametrize("make", [edgefl.gym.make, edgefl.gym.parallel])
+def test_rendering_warns_and_the_episode_goes_on(make):
+    env = make(WORLD)
+    with pytest.warns(UserWarning, match="worlds have no pictures"):
+        assert env.render() is None
+    env.reset()
+    env.close()
+    env.close()
+    env.reset(seed=None)
+
+
+@pytest.mark.parametrize("make", [edgefl.gym.make, edgefl.gym.parallel])
+def test_a_seed_of_numpy_is_that_of_the_world(make):
+    found = []
+    for seed in (5, np.int64(5)):
+        _, info = make(WORLD).reset(seed=seed)
+        found.append(info.get("seed") or info["device_0"]["seed"])
+    assert found == [5, 5]
+
+
 @pytest.mark.parametrize("make", [edgefl.gym.make, edgefl.gym.parallel])
 @pytest.mark.parametrize(
     ("seed", "message"),
     [
         (-1, r"must be from 0 to 2\^63 - 1, got -1"),
+        (2**63, r"must be from 0 to 2\^63 - 1, got 9223372036854775808"),
+        ("3", 'must be a whole number or None, got "3"'),
         (3.5, "must be a whole number or None, got 3.5"),
+        (True, "must be a whole number or None, got true"),
     ],
 )
 def test_another_seed_is_one_line_and_the_episode_goes_on(make, seed, message):
@@ -92,6 +131,16 @@ def test_an_environment_under_way_cannot_be_copied():
     twin = edgefl.gym.make(WORLD)  # what a tree search makes in its place
     twin.reset(seed=3)
     assert env.step(env.follow())[1] == twin.step(twin.follow())[1]
+
+
+@pytest.mark.parametrize("weight", [np.float32(2.0), np.int64(2), np.array(2.0), torch.tensor(2.0)])
+def test_weights_of_a_reward_may_be_scalars_of_numpy_and_torch(weight):
+    def first_reward(reward):
+        env = edgefl.gym.make(WORLD, action="clocks", reward=reward)
+        env.reset(seed=1)
+        return env.step(env.follow())[1]
+
+    assert first_reward({"time": weight}) == 2.0 * first_reward("time") < 0
 
 
 @pytest.mark.oracle

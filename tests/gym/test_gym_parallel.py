@@ -1,11 +1,13 @@
 """PettingZoo's parallel environments: every device decides about itself."""
 
+import numpy as np
 import pytest
 from pettingzoo.test import parallel_api_test
 from server_cases import BASE, assert_same
 
 import edgefl
 import edgefl.gym
+from edgefl.core.errors import InputError
 
 WORLD = {**BASE, "rounds": 3, "server": {"participants": 6}}
 ENERGY = ["rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j"]
@@ -77,3 +79,17 @@ def test_rewards_are_what_each_device_spent():
     assert spent_j == pytest.approx(energy.result().summary["energy_j"], rel=1e-12)
     rows = [info["device_4"]["row"] for *_, info in steps]
     assert [row["device"] for row in rows] == [4, 4, 4]
+
+
+def test_a_wrong_action_names_the_agent():
+    env = edgefl.gym.parallel(WORLD, action=("devices", "clocks"))
+    env.reset()
+    right = {agent: {"devices": 1, "clocks": np.ones(1)} for agent in env.agents}
+    with pytest.raises(ValueError, match="actions: device_3 is missing"):
+        env.step({agent: action for agent, action in right.items() if agent != "device_3"})
+    with pytest.raises(ValueError, match="device_5: action: clocks: holds NaN at 0"):
+        env.step({**right, "device_5": {"devices": 1, "clocks": [np.nan]}})
+    env.step(right)
+    env.close()
+    with pytest.raises(InputError, match='reward: unknown "accuracy"; known: time, energy'):
+        edgefl.gym.parallel(WORLD, reward="accuracy", train=True)

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -229,6 +230,20 @@ def test_wrong_curves_are_refused_with_their_line(tmp_path, case):
     header, rows, text = WRONG[case]
     path = write(tmp_path, rows, header)
     assert f"radio.errors: curves: {path}{text}" in refusal(path)
+
+
+def test_counts_become_error_rates_as_the_message_says(tmp_path):
+    """In the columns of OpenAirInterface's simulators; err1 and trials1 are of second transmissions."""
+    header = "SNR; MCS; TBS; rate; err0; trials0; err1; trials1"
+    counts = ["-6;0;1000;1;200;200;100;200", "-5;0;1000;1;100;200;10;100", "-4;0;1000;1;0;200;0;0"]
+    path = write(tmp_path, counts, header)
+    assert refusal(path).endswith(":1: the columns are separated by ';': write ',', and '.' for decimals")
+    path.write_text(path.read_text().replace(";", ","))
+    assert refusal(path).endswith(":1: has no column bler: write err0 / trials0 as bler")
+    table = pd.read_csv(path, skipinitialspace=True)
+    table["bler"] = table["err0"] / table["trials0"]
+    table.to_csv(path, index=False)
+    assert at_points(path, 3).tolist() == [1.0, 0.5, 0.0]
 
 
 @pytest.mark.parametrize("rounded", ["1.0000001", "1"])

@@ -112,6 +112,19 @@ def test_packets_of_mahimahi(tmp_path):
     assert exact.devices["download_s"].to_numpy() == pytest.approx(np.full(6, packets * 1e-3), abs=1e-12)
 
 
+def test_blank_lines_of_mahimahi_count_for_nothing(tmp_path):
+    (tmp_path / "plain").write_text("1\n4\n9\n")
+    (tmp_path / "blank").write_text("\ufeff1\r\n4\r\n\r\n9\r\n\r\n \r\n")
+    found = []
+    for name in ("plain", "blank"):
+        files = [{"downlink": str(tmp_path / name), "uplink": str(tmp_path / name)}]
+        (recording,) = load(
+            {"radio": {"trace": {"kind": "mahimahi", "files": files, "assign": "pool"}}}
+        ).radio.trace.recordings()
+        found.append(recording.down.time_s.tolist())
+    assert found[0] == found[1] == pytest.approx([0.001, 0.004, 0.009])
+
+
 def test_a_pool_is_drawn_by_device_and_seed(tmp_path):
     """Recordings and beginnings are drawn: of 4,000 devices the shares and the mean of the beginnings are known."""
     rows = [("a", 0, 1e6, 1e6), ("b", 7, 2e6, 2e6), ("b", 17, 2e6, 2e6), ("c", 3, 3e6, 3e6), ("c", 103, 4e6, 4e6)]

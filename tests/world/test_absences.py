@@ -68,6 +68,7 @@ def warned(caplog):
     return lambda: [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
 
 
+CAR_A = '<vehicle id="a" x="0" y="0"/>'
 CAR = np.array([1])  # it is named after the bus
 
 
@@ -206,6 +207,30 @@ def test_unknown_positions_of_sumo_are_left_out_with_one_warning(tmp_path, warne
     )
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            '<fcd-export><timestep time="0">\n<vehicle id="a" speed="3"/></timestep></fcd-export>',
+            r":2: <vehicle> has no x: name x and y in SUMO's option --fcd-output.attributes, or leave it out",
+        ),
+        ('<fcd-export><timestep time="noon">\n</timestep></fcd-export>', r':1: <timestep> needs a time .*"noon"'),
+        ("<fcd-export><timestep>\n</timestep></fcd-export>", r":1: <timestep> has no time"),
+        ('<routes>\n<vehicle id="a" depart="0"/></routes>', r":2: <vehicle> is in no <timestep>: .* --fcd-output"),
+        ('<fcd-export>\n<timestep time="0"><vehicle id="a" x="0" y="0"/>', r":2: ends before its elements do"),
+        (
+            f'<fcd-export><timestep time="2">{CAR_A}</timestep>\n<timestep time="1.50">{CAR_A}</timestep></fcd-export>',
+            r":2: device a: times must not fall, got 1.50 s after 2 s: sort the file by time",
+        ),
+    ],
+)  # fmt: skip
+def test_faults_of_files_of_sumo_say_what_to_do(tmp_path, content, message):
+    path = tmp_path / "t.xml"
+    path.write_text(content)
+    with pytest.raises(InputError, match=rf"^mobility.path: .*t.xml{message}"):
+        track_of(path, 1)
+
+
 @pytest.mark.parametrize("at_end", ["hold", "leave"])
 def test_vehicles_that_have_arrived_are_gone(tmp_path, at_end):
     """A car of two time steps, a bus of all three: after the file's end only what its last step has may stay."""
@@ -264,6 +289,18 @@ def test_vehicles_that_report_rarely_stay_until_their_gap(tmp_path):
     assert presence(track_of(path, 2, gap_s=3), 0, [4.0, 5.0, 9.0]) == [True, False, False]
 
 
+def test_devices_that_are_mostly_absent_are_mentioned_once(tmp_path, warned):
+    """Cars that report in turn: each is in every third step only."""
+    steps = [(f"{second}", [("vehicle", str(second % 3), second, 0, "")]) for second in range(12)]
+    path = fcd(tmp_path / "t.xml", steps)
+    for _ in range(2):
+        track_of(path, 3, at_end="leave")
+    (line,) = warned()
+    assert "devices are absent between most of their samples" in line
+    assert "write gap_s" in line
+    assert all(presence(track_of(path, 3, at_end="leave", gap_s=3), 0, range(10)))
+
+
 # GPX
 
 
@@ -307,6 +344,19 @@ def test_segments_of_one_point_are_present_at_their_times_only(tmp_path):
     assert track.fastest_mps.tolist() == [0.0]
 
 
+def test_receivers_that_write_several_points_in_a_second_are_read(tmp_path, warned):
+    points = [(0.0, at(34)), (0.001, at(39)), (0.002, at(39)), (0.003, at(39)), (0.004, at(42))]
+    track = track_of(gpx(tmp_path / "t.gpx", [[points]]), 1, origin=[0, 0])
+    assert track.positions_m(np.arange(1), 5.0)[0, 0] == pytest.approx(3 * 111.19, abs=0.1)
+    (line,) = warned()
+    assert f"2 samples repeat the time of their device's sample before (the first: device 0 at {at(39)})" in line
+
+
+def test_gpx_that_was_recorded_backwards_is_refused(tmp_path):
+    with pytest.raises(InputError, match=rf"t.gpx:4: device 0: times must not fall, got {at(34)} after {at(59)}: sort"):
+        track_of(gpx(tmp_path / "t.gpx", [[[(0.0, at(59)), (0.0, at(34))]]]), 1)
+
+
 def test_gap_s_decides_in_place_of_segments(tmp_path):
     """Receivers begin a segment after each second without a fix; a long pause within one is an absence."""
     path = gpx(tmp_path / "t.gpx", [[[(0.0, at(0)), (0.0, at(9))], [(0.0, at(11)), (0.001, at(500))]]])
@@ -324,6 +374,18 @@ def test_gpx_files_of_sumo_are_read(tmp_path):
 
 
 # CSV
+
+
+def test_floating_car_data_as_csv_is_refused(tmp_path):
+    """SUMO writes CSV to a name that ends in .csv, with columns of its own and semicolons, which is told."""
+    path = tmp_path / "fcd.csv"
+    header = "timestep_time;vehicle_id;vehicle_x;vehicle_y"
+    for separator in (";", ","):
+        path.write_text(
+            header.replace(";", separator) + "\n" + separator.join(["100.00", "a", "5.10", "498.35"]) + "\n"
+        )
+        with pytest.raises(InputError, match=r"fcd.csv:1: "):
+            track_of(path, 1)
 
 
 def csv(path, rows):

@@ -1,6 +1,7 @@
 """Traces of movement, links and stays as other programs and spreadsheets write them, and what messages advise."""
 
 import math
+import os
 
 import numpy as np
 import pytest
@@ -119,6 +120,16 @@ def test_seconds_of_presence_in_a_run_are_the_time_steps_of_the_file(tmp_path, a
 NODES = "$node_(0) set X_ 0\n$node_(0) set Y_ 0\n$node_(1) set X_ 50\n$node_(1) set Y_ 0\n"
 
 
+def test_nodes_of_ns2_that_are_switched_off_are_mentioned_once(tmp_path, warned):
+    path = tmp_path / "t.tcl"
+    path.write_text(NODES + '$ns at 0.0 "$node_(1) off" \n$ns at 660.0 "$node_(1) on" \n$ns at 9.0 "$node_(0) off"\n')
+    for _ in range(2):
+        assert track_of(path, 2).on_map(np.arange(2), 5.0).all()
+    (line,) = warned()
+    assert line.startswith(f"warning: mobility.path: {path}:5: switches a node off")
+    assert line.endswith("write their stays as a trace of churn")
+
+
 def test_spaces_between_the_quotation_marks_of_ns2_count_for_nothing(tmp_path, warned):
     """As in public scripts, which also name the simulator $ns."""
     path = tmp_path / "t.tcl"
@@ -130,11 +141,86 @@ def test_spaces_between_the_quotation_marks_of_ns2_count_for_nothing(tmp_path, w
 # Messages
 
 
+GPX = '<gpx version="1.1">{}</gpx>'
+BAD_TRACES = {
+    "commas between the columns": ("t.txt", "780,1,8.46,3.59\n", ":1: has 1 column between spaces; .*: write other"),
+    "SUMO's netstate": (
+        "t.xml",
+        '<netstate>\n<timestep time="0"><edge id="e"><lane id="e_0"><vehicle id="a" pos="5.10"/></lane></edge>',
+        ":1: has no coordinates, as --netstate-dump writes it: use SUMO's option --fcd-output",
+    ),
+    "Strava writes a planned route as a track without times": (
+        "t.gpx",
+        GPX.format('<trk><trkseg><trkpt lat="48" lon="11"><ele>500</ele></trkpt></trkseg></trk>'),
+        ":1: <trkpt> has no <time>, and needs one such as 2024-05-01T12:00:00Z: export the recorded activity",
+    ),
+    "a route": ("t.gpx", GPX.format('<rte><rtept lat="48" lon="11"/></rte>'), ": has points of <rtept>, which are pl"),
+    "waypoints": ("t.gpx", GPX.format('<wpt lat="48" lon="11"/><trk/>'), ": has points of <wpt>, which are planned"),
+    "two runs of SUMO in one file": (
+        "t.xml",
+        '<fcd-export>\n<timestep time="0"/></fcd-export>\n<fcd-export></fcd-export>',
+        ":3: holds more after the end of its outermost element, as if two files were joined: split it",
+    ),
+    "milliseconds since 1970": (
+        "t.csv",
+        "time_s,device,x_m,y_m\n1714564800000,a,1,2\n",
+        ":2: device a: a time must be a number of seconds up to 1e.12, got 1714564800000: divide by 1000 if the times",
+    ),
+    "degrees": (
+        "t.csv",
+        "time_s,device,Lat,Lon\n0,a,48,11\n",
+        ":1: has no column x_m.*: name the longitude x_m and the latitude y_m, and set coordinates: lon_lat",
+    ),
+    "rows of a receiver without a fix": (
+        "t.csv",
+        "time_s,device,x_m,y_m\n0,a,1,1\n5,a,,\n",
+        ':3: x_m: must be a number, got "": leave out rows without a position',
+    ),
+    "dates as spreadsheets show them": (
+        "t.csv",
+        "time_s,device,x_m,y_m\n01/05/2024 12:00:00,a,1,1\n",
+        ":2: time_s: must be seconds, or a timestamp such as 2024-05-01T12:00:00Z, got",
+    ),
+    "San Francisco's taxis": (
+        "t.txt",
+        "37.75 -122.39 0 1213084687 x\n",
+        ":1: has 5 columns between spaces; .*: write other traces",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_TRACES)
+def test_messages_about_traces_say_what_to_write(tmp_path, case):
+    name, content, message = BAD_TRACES[case]
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match=rf"^mobility.path: .*{name}{message}"):
+        track_of(tmp_path / name, 1)
+
+
 def test_degrees_are_read_as_the_message_advises(tmp_path):
     (tmp_path / "t.csv").write_text("time_s,device,y_m,x_m\n0,a,48.0,11.0\n10,a,48.001,11.0\n")
     track = track_of(tmp_path / "t.csv", 1, coordinates="lon_lat")
     before, after = (track.positions_m(np.array([0]), time_s)[0] for time_s in (0.0, 10.0))
     assert after - before == pytest.approx([0, math.radians(0.001) * 6_371_008.8])  # northward
+
+
+@pytest.mark.parametrize("kind", ["mobility", "radio"])
+def test_a_folder_of_folders_names_one_of_them(tmp_path, kind):
+    (tmp_path / "Static").mkdir()
+    (tmp_path / "Driving").mkdir()
+    message = r"holds no files that end in .csv \(or with .gz\), but folders, such as Driving: name one"
+    keys = {"mobility": {"kind": "trace", "path": str(tmp_path), "format": "g_nettrack"}, "radio": RADIO}
+    if kind == "radio":
+        keys = {"radio": {"kind": "trace", "trace": {"kind": "g_nettrack", "path": str(tmp_path)}}}
+    with pytest.raises(InputError, match=message):
+        edgefl.run({**keys, "rounds": 1, "devices": {"count": 1}, "server": {"participants": 1}}, train=False)
+
+
+@pytest.mark.skipif(os.sep != "/", reason="backslashes are between folders there")
+def test_backslashes_between_folders_are_mentioned(tmp_path):
+    message = r"no such file or folder as .*: write / between folders, as everywhere but on Windows"
+    with pytest.raises(InputError, match=message):
+        edgefl.run({"mobility": {"kind": "trace", "path": f"{tmp_path}\\t.csv"}}, train=False)
 
 
 def test_short_absences_are_seen_by_frequent_checks(tmp_path):
@@ -174,6 +260,32 @@ def test_a_rate_of_0_stops_a_transfer_for_its_time_as_the_message_advises(tmp_pa
     assert link_run(tmp_path, "1e6,1e6").devices["download_s"].tolist() == pytest.approx([2.0])
 
 
+@pytest.mark.parametrize(
+    ("columns", "row", "message"),
+    [
+        ("downlink_bps,uplink_bps", "8.2,1.5", "no rate is above 8.2 bit/s: are they in Mbit/s? Multiply them by 1e6"),
+        ("downlink_bps,uplink_bps", "8.2e6,1.5e6", ""),
+        ("downlink_bps,uplink_bps", "8.2e6,5", ""),
+        ("downlink_snr_db,uplink_snr_db", "-95,-101", "no SNR is above -95 dB: are these received powers in dBm?"),
+        ("downlink_snr_db,uplink_snr_db", "-9,-12", ""),
+    ],
+)
+def test_values_in_other_units_are_mentioned(tmp_path, columns, row, message):
+    path = tmp_path / "links.csv"
+    path.write_text(f"device,time_s,{columns}\n0,0,{row}\n")
+    radio = {"kind": "trace", "trace": {"kind": "csv", "path": str(path)}}
+    notes = load({"devices": {"count": 1}, "server": {"participants": 1}, "radio": radio}).radio.trace.notes()
+    assert [message in note for note in notes] == [True] * bool(message)
+
+
+def test_a_throughput_log_in_place_of_mahimahi_is_refused(tmp_path):
+    (tmp_path / "log").write_text("0.0 2.31\n0.5 3.31\n")
+    files = [{"downlink": str(tmp_path / "log"), "uplink": str(tmp_path / "log")}]
+    trace = {"kind": "mahimahi", "files": files}
+    with pytest.raises(InputError, match=r'log:1: must be a whole .*"0.0 2.31": for rates over time, write a CSV file'):
+        load({"devices": {"count": 1}, "radio": {"kind": "trace", "trace": trace}}).radio.trace.recordings()
+
+
 def test_stays_in_seconds_since_1970_are_mentioned_and_timestamps_count_from_the_first(tmp_path, warned):
     path = tmp_path / "stays.csv"
     keys = {"devices": {"count": 1}, "churn": {"kind": "trace", "path": str(path)}}
@@ -192,6 +304,25 @@ def test_stays_in_seconds_since_1970_are_mentioned_and_timestamps_count_from_the
     assert arrival_s("2024-05-01T12:00:00Z,2024-05-01T13:00:00Z") == 0
     assert arrival_s("0,3600") == 0
     assert len(warned()) == 1
+
+
+def test_a_movement_that_is_over_before_the_run_is_mentioned(tmp_path, warned):
+    path = tmp_path / "t.csv"
+    path.write_text("time_s,device,x_m,y_m\n0,a,50,0\n59,a,90,0\n")
+    for at_end in ("loop", "leave"):
+        track_of(path, 1, time_offset_s=-100, at_end=at_end)
+    track_of(path, 1, time_offset_s=-30)
+    assert not warned()
+    track_of(path, 1, time_offset_s=-100)
+    (line,) = warned()
+    assert "the file ends 41 s before the run begins, so its devices stand at their last samples" in line
+
+
+def test_published_stays_without_their_format_name_the_key(tmp_path):
+    path = tmp_path / "state_traces.json"
+    path.write_text('{"0": {"messages": "2020-01-02 00:00:00\\tscreen_lock"}}')
+    with pytest.raises(InputError, match=r"json:1: is JSON, and no table of stays: set format to flash or fedscale"):
+        load({"devices": {"count": 2}, "churn": {"kind": "trace", "path": str(path)}})
 
 
 def test_a_stay_without_an_end_needs_inf(tmp_path):
