@@ -1,5 +1,7 @@
 """Regression and losses of one's own: against closed forms, a bare loop and the losses that come with the package."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -344,3 +346,9 @@ def test_test_samples_of_a_regression_are_divided_in_proportion_to_training_samp
     tested = np.array([len(part) for part in divided.test_parts])
     assert sorted(np.concatenate(divided.test_parts)) == list(range(9))
     assert (abs(tested - sizes * 9 / N) <= 1).all()
+
+
+@pytest.mark.parametrize("loss", [torch.nn.MSELoss(), partial(torch.nn.functional.mse_loss)])
+def test_an_object_that_is_not_a_function_is_refused_as_a_loss(loss):
+    with pytest.raises(InputError, match=r"training\.loss: "):
+        edgefl.run(scenario(linear_data(), loss=loss), train=False)

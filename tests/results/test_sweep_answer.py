@@ -27,7 +27,7 @@ def test_the_effect_of_a_key_from_its_lowest_to_its_highest_value(tmp_path):
     assert re.fullmatch(pattern.format("energy"), energy)
 
 
-def test_it_is_over_all_settings_of_the_other_keys_and_the_best_point_follows(tmp_path):
+def test_an_effect_is_over_all_settings_of_the_other_keys_and_the_best_point_follows(tmp_path):
     texts = sentences(make(tmp_path / "s", BANDWIDTHS | ALGORITHMS), "to 80 %")
     assert "6 pairs under 3 seeds" in texts[0]
     assert texts[2].startswith("The lowest time to 80 % is ")
