@@ -53,6 +53,7 @@ def same(found, wanted):
         assert found[name] == [(step, pytest.approx(value, rel=1e-6)) for step, value in values]
 
 
+@pytest.mark.oracle
 def test_tensorboard_has_the_rounds(here):
     pytest.importorskip("tensorboard")
     assert run("--tensorboard") == 0

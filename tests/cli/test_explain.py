@@ -54,6 +54,7 @@ def test_guides_exist(request):
     assert not [one.guide for one in found if not (root / one.guide).is_file()]
 
 
+@pytest.mark.oracle
 def test_every_member_column_preset_and_synonym_is_explained():
     words = [name for catalogue in CATALOGUES.values() for name in catalogue.members]
     words += [column.name for columns in columns_of_files().values() for column in columns]
@@ -95,6 +96,7 @@ def test_word_with_many_meanings_gets_a_line_for_each():
     assert explain("feddyn.alpha")[0].example.startswith("algorithm: {kind: feddyn, ")
 
 
+@pytest.mark.oracle
 def test_unknown_word_gets_the_nearest_name():
     with pytest.raises(InputError, match=r'explain: unknown "bandwith" \(did you mean "bandwidth"\?\)'):
         explain("bandwith")

@@ -93,6 +93,7 @@ def shown(command):
     return " ".join(command)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("at", range(len(FOREIGN)), ids=FOREIGN)
 def test_a_folder_that_is_not_edgefls_is_left_as_it_is(at, here, capsys):
     """One of three commands meets each name, so that every command meets several."""

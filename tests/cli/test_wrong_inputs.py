@@ -27,6 +27,7 @@ def alone(tmp_path, monkeypatch):
     sys.modules.pop("my_methods", None)
 
 
+@pytest.mark.oracle
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("name", ALL)
 def test_wrong_input_gets_a_line_with_its_place_and_a_remedy(name):

@@ -142,6 +142,7 @@ def test_the_world_prices_only_its_own_model(tmp_path):
     assert "the app's model has 651 parameters, the world's 650" in result.error
 
 
+@pytest.mark.oracle
 def test_accuracies_are_the_weighted_means_of_the_clients_answers(tmp_path):
     main = "    for kind in ('train', 'evaluate'):\n        grid.send_and_receive(ask([1001, 1003], kind))\n"
     result = emulated(write_app(tmp_path / "app", "measured_app", main))

@@ -50,6 +50,7 @@ note(len(replies), [reply.metadata.src_node_id for reply in replies])
     assert notes[0][0] == pytest.approx(ends.max())
 
 
+@pytest.mark.oracle
 def test_a_timeout_goes_by_virtual_time_and_late_answers_can_still_be_pulled(tmp_path):
     main = """
 early = list(grid.send_and_receive(ask(nodes[:3]), timeout=0.25))
@@ -100,6 +101,7 @@ note([reply.metadata.message_type for reply in replies])
     assert result.rounds[["selected", "received", "answered"]].to_numpy().tolist() == [[1, 1, 2]]
 
 
+@pytest.mark.oracle
 def test_only_devices_that_are_present_are_nodes_and_those_that_leave_answer_with_an_error(tmp_path):
     churn = stays(tmp_path, (0, 0, "inf"), (1, 0, 0.3), (2, 2, "inf"))
     main = """
@@ -203,6 +205,7 @@ def test_messages_besides_training_leave_the_draws_of_training_as_they_are(tmp_p
     np.testing.assert_array_equal(*results)
 
 
+@pytest.mark.oracle
 def test_an_app_that_only_evaluates_has_one_round_with_its_metrics(tmp_path):
     _, result = noted(tmp_path, "for _ in range(2):\n    grid.send_and_receive(ask(nodes[1:4:2], 'evaluate'))\n")
     [row] = result.rounds[["selected", "answered", "test_accuracy", "test_loss"]].to_numpy()

@@ -60,6 +60,7 @@ def written(folder, name, server="", client=CLIENT, main="    pass\n"):
     return app
 
 
+@pytest.mark.oracle
 def test_strategy_from_the_abstract_base_asks_one_client_after_another(tmp_path):
     result = emulated(written(tmp_path, "robin_app", ROUND_ROBIN), WORLD)
     assert result.status == "finished"
@@ -84,6 +85,7 @@ app = ClientApp()
 ).replace("@app.train()", "@app.train(mods=[shorter])")
 
 
+@pytest.mark.oracle
 def test_mod_of_one_function_that_quantises_is_priced_by_the_bits_that_it_leaves(tmp_path):
     app = written(tmp_path, "short_app", client=QUANTISED, main="    grid.send_and_receive(ask(grid.get_node_ids()))\n")
     devices = emulated(app, WORLD).devices

@@ -41,6 +41,7 @@ TINY = {
 ADAPTERS = 2 * RANK * ((WIDTH + WIDTH) + (WIDTH + WIDTH // 2))
 
 
+@pytest.mark.oracle
 def test_llama_3_2_has_its_published_size_and_that_of_its_adapters():
     """1,235,814,400 parameters (config of Llama 3.2 1B); peft prints 851,968 trained ones for rank 8 on q and v."""
     model = {"kind": "llama", "depth": 16, "width": 2048, "heads": 32, "kv_heads": 8, "hidden": 8192}
@@ -101,6 +102,7 @@ def test_frozen_numbers_travel_in_their_bits():
     assert frozen[0] == 2 * frozen[1]
 
 
+@pytest.mark.oracle
 def test_later_tokens_do_not_reach_earlier_outputs():
     torch.manual_seed(2)
     decoder = Decoder(vocabulary=11, depth=2, width=16, heads=2, kv_heads=1, hidden=24, rope_base=1e4)

@@ -78,6 +78,7 @@ def test_equal_clients_learn_as_one_client(weighting, tmp_path):
     assert models[1] == pytest.approx(models[0], abs=1e-6)
 
 
+@pytest.mark.oracle
 def test_the_first_round_of_scaffold_is_fedavg():
     """All control variates are 0 (card 1.3, oracle i)."""
     first = {**digits({"kind": "fedavg", "weighting": "uniform"}), "rounds": 1}
@@ -216,6 +217,7 @@ class TestEveryAlgorithm:
         assert "(" in ALGORITHMS.summary(name)
         assert any(char.isdigit() for char in ALGORITHMS.summary(name))
 
+    @pytest.mark.oracle
     def test_full_participation_with_equal_data_reaches_the_optimum(self, name):
         algorithm = ALGORITHMS.load(name).model_validate(SHRINKING.get(name, {}))
         rounds = 100
@@ -248,6 +250,7 @@ class TestEveryAlgorithm:
         assert 0 < np.linalg.norm(plain.parameters - coded.parameters) < 2**-11 * way
         assert coded.rounds["bytes_up"].sum() == pytest.approx(0.5 * plain.rounds["bytes_up"].sum(), rel=1e-3)
 
+    @pytest.mark.oracle
     def test_runs_on_one_client(self, name):
         few = {"local_epochs": None, "local_steps": 2}
         result = edgefl.run({**digits({"kind": name}, **few), "devices": {"count": 1}, "server": {}})

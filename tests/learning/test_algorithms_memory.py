@@ -363,6 +363,7 @@ class TestDriftMemories:
         mean = sum(n / 3 * client["g"] for n, client in zip(samples, this.clients, strict=True)) / N
         assert torch.allclose(this.states[-1]["g"], mean, rtol=1e-11)
 
+    @pytest.mark.oracle
     @pytest.mark.parametrize("algorithm", [FedDyn(alpha=0.5), FedDC(alpha=0.5), Scaffold(), Scaffold(option="I")])
     def test_drift_correction_finds_the_optimum_that_fedavg_misses(self, algorithm):
         """The optimum is that of the mean of unlike quadratics; several local steps, full participation."""
@@ -560,6 +561,7 @@ class TestFedDisco:
         from_uniform = discrepancy(np.array([[7, 2, 1], [5, 5, 5]]), np.ones(3), "kl")
         assert from_uniform == pytest.approx([0.296793736125, 0.0], abs=1e-12)
 
+    @pytest.mark.oracle
     @given(
         st.lists(st.tuples(st.integers(1, 1000), st.floats(0, 5)), min_size=1, max_size=8),
         st.floats(0, 10),
@@ -616,6 +618,7 @@ class TestFedAvgOptions:
         uniform = digits({"kind": "fedavg", "weighting": "uniform"})
         assert edgefl.run(fixed).parameters == pytest.approx(edgefl.run(uniform).parameters, abs=1e-6)
 
+    @pytest.mark.oracle
     @pytest.mark.parametrize("train", [False, True])
     def test_cap_limits_the_participants(self, train):
         base = digits({"kind": "fedavg", "max_participants": 3})
@@ -731,6 +734,7 @@ class TestEngines:
 
 
 class TestScaffoldOptionI:
+    @pytest.mark.oracle
     @pytest.mark.parametrize("engine", list(PLANS))
     def test_control_variates_are_gradients_of_all_samples(self, learner, engine):
         algorithm = Scaffold(option="I")
@@ -804,6 +808,7 @@ class TestMoon:
         logits = torch.stack([cosine_similarity(z[0], other, dim=-1) for other in z[1:]], dim=-1) / temperature
         return float(task - mu * log_softmax(logits, dim=-1)[:, 0].mean())
 
+    @pytest.mark.oracle
     @pytest.mark.parametrize(
         ("engine", "model"), [("serial", "fcn"), ("vmap", "logistic"), ("layers", "fcn"), ("layers", "logistic")]
     )
@@ -852,6 +857,7 @@ class TestMoon:
         assert moon - fedavg == pytest.approx(2 * samples * forward, rel=1e-12)
 
 
+@pytest.mark.oracle
 def test_traces_are_columns_of_the_rounds():
     rounds = edgefl.run(digits({"kind": "fedar"})).rounds
     assert rounds["contributing"].is_monotonic_increasing

@@ -259,6 +259,7 @@ class TestFedEve:
             second = ema.aggregate(second, this)
             assert torch.allclose(first["w"], second["w"], rtol=1e-9)
 
+    @pytest.mark.oracle
     @given(
         seed=st.integers(0, 10**6),
         count=st.integers(1, 6),

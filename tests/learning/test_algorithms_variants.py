@@ -437,6 +437,7 @@ class TestFedAvgWaits:
         assert server["w"].tolist() == [4.0]
         assert server["moves"].tolist() == server["total"].tolist() == [0.0]
 
+    @pytest.mark.oracle
     def test_draws_are_uniform_and_kept_until_heard(self):
         """Each of ten in 3 of 10 draws: 1,000, standard deviation 14.5 of 300; five of them."""
         algorithm = FedAvg(max_participants=3, mode="wait")

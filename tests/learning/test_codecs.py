@@ -85,6 +85,7 @@ def test_uniform_errs_by_half_a_step_and_hits_both_ends(bits_each):
     assert len(set(((got - X.min()) / step).round().tolist())) <= 2**bits_each
 
 
+@pytest.mark.oracle
 def test_qsgd_is_unbiased_with_bounded_variance():
     """E[Q(x)] = x within 5 standard errors; E|Q(x) - x|^2 <= min(d/s^2, sqrt(d)/s) |x|^2 (theorem 3.2's bound)."""
     codec = Qsgd(levels=4)
@@ -110,6 +111,7 @@ def test_top_k_keeps_the_largest():
     assert torch.equal(decoded(TopK(part=1.0)), X)
 
 
+@pytest.mark.oracle
 def test_random_k_is_unbiased_or_plain():
     runs = 1000
     draws = torch.stack([decoded(RandomK(part=0.25), seed=seed) for seed in range(runs)])

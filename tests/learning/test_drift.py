@@ -250,6 +250,7 @@ class TestWhenDataChange:
         assert found.rounds["test_loss"].tolist()[:2] == later.rounds["test_loss"].tolist()[:2]
         assert found.events["time_s"][found.events["kind"] == "data_change"].tolist() == [middle_s]
 
+    @pytest.mark.oracle
     def test_updates_under_way_are_of_the_samples_that_devices_had(self):
         """One device, whose second update is under way when labels change, and its third begins after the change."""
         alone = {"devices": {"count": 1}, "server": {"participants": 1, "policy": "asynchronous"}}
@@ -259,6 +260,7 @@ class TestWhenDataChange:
         assert found.rounds["train_loss"].tolist()[:2] == before.rounds["train_loss"].tolist()[:2]
         assert found.rounds["train_loss"].tolist()[2] > before.rounds["train_loss"].tolist()[2]
 
+    @pytest.mark.oracle
     def test_rounds_count_over_all_sessions_and_extra_rounds_see_the_coming_data(self):
         proposed = {**SESSIONS["sessions"], "initialisation": "proposed"}
         found = run({**SWAP, "at_round": [3, 5]}, rounds=None, sessions=proposed)

@@ -109,6 +109,7 @@ def test_a_departed_device_that_loses_its_state_downloads_the_frozen_part_again(
     assert frozen_downloads(kept) <= devices < frozen_downloads(lost) - 1
 
 
+@pytest.mark.oracle
 def test_a_dry_run_says_what_is_frozen_and_when_it_travels(tmp_path):
     rows = dict(forecast(load(ADAPTED), Options(), tmp_path / "out"))
     assert rows["model"].endswith(

@@ -148,6 +148,7 @@ def test_fedssg_takes_participation_from_the_scenario():
     assert first == pytest.approx(moves.mean() + (1 + 1 / (4 * 0.75)) * moves.sum() / 3, abs=1e-12)
 
 
+@pytest.mark.oracle
 def test_fedavg_is_takes_availability_from_the_schedule():
     """Three of four rounds list each; then one, four and one of four do, and devices are away half of the time."""
     by_list = edgefl.run(scenario({"kind": "fedavg", "availability": "selection"}))

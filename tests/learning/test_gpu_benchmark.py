@@ -42,6 +42,7 @@ def test_sides_after_the_deadline_are_named(tmp_path):
     ]
 
 
+@pytest.mark.oracle
 def test_a_bare_loop_takes_a_network_with_batch_normalisation(monkeypatch):
     monkeypatch.syspath_prepend(PROGRAM.parent)
     from workloads import WORKLOADS, bare

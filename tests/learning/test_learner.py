@@ -94,6 +94,7 @@ COMBINATIONS = [
 ]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("engine", "model", "training", "dtype"), COMBINATIONS)
 def test_batched_is_serial(learner, engine, model, training, dtype):
     """Relative to the size of the update; unequal clients, short batches and all parts of the solver."""
@@ -118,6 +119,7 @@ OPTIMIZERS = {
 }
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("kind", OPTIMIZERS)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_engine_is_plain_pytorch(learner, engine, kind):
@@ -142,6 +144,7 @@ def test_an_engine_is_plain_pytorch(learner, engine, kind):
         assert torch.allclose(updates.vectors["delta"][device], expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("engine", ENGINES)
 def test_one_full_batch_step_is_gradient_descent(learner, engine):
     of = learner(engine, dtype="float64", local_epochs=None, local_steps=1, batch_size="full", lr=0.3)
@@ -157,6 +160,7 @@ def test_one_full_batch_step_is_gradient_descent(learner, engine):
     assert loss == pytest.approx(objective.item(), rel=1e-12)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_order_of_jobs_changes_nothing(learner, engine):
     forwards, _ = train(learner(engine))
@@ -165,6 +169,7 @@ def test_the_order_of_jobs_changes_nothing(learner, engine):
     assert torch.equal(backwards.vectors["delta"], forwards.vectors["delta"])
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_number_of_workers_changes_nothing(learner, engine):
     """Also none at all: then training happens in this process."""
@@ -172,6 +177,7 @@ def test_the_number_of_workers_changes_nothing(learner, engine):
     assert all(torch.equal(results[0], result) for result in results[1:])
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("engine", ["vmap", "layers"])
 def test_the_width_of_a_chunk_changes_no_more_than_rounding(learner, engine):
     whole, *others = (train(learner(engine, width=width))[0].vectors["delta"] for width in (8, 1, 4))
@@ -179,6 +185,7 @@ def test_the_width_of_a_chunk_changes_no_more_than_rounding(learner, engine):
         assert torch.allclose(whole, narrow, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.oracle
 def test_jobs_of_different_rounds_and_models_in_one_call(learner):
     """As asynchronous policies will have them: each job has its own start, batches and learning rate."""
     schedule = {"lr_schedule": {"kind": "exponential", "decay": 0.5}}
@@ -193,6 +200,7 @@ def test_jobs_of_different_rounds_and_models_in_one_call(learner):
     assert torch.allclose(mixed.vectors["delta"], expected, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_schedule_scales_the_learning_rate_of_the_jobs_round(learner, engine):
     """0.5^2 of 0.4 is 0.1: in round index 2 both have the same batches and the same rate."""
@@ -233,6 +241,7 @@ def test_steps_are_counted_as_they_are_made(training, count):
     assert local_steps(np.array([count]), *section.work).tolist() == [len(made)]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("engine", ENGINES)
 def test_without_wrap_steps_end_with_the_pass(learner, engine):
     """At most 3 batches of 16: devices with fewer stop after one epoch, others go as far as with wrap."""
@@ -246,6 +255,7 @@ def test_without_wrap_steps_end_with_the_pass(learner, engine):
         assert_close(like.vectors["delta"][row : row + 1], stopped.vectors["delta"][row : row + 1], 1e-5)
 
 
+@pytest.mark.oracle
 def test_a_short_last_batch_weighs_as_a_full_step():
     """Its mean is over its own samples: padding must not thin it out."""
     ones = Data(np.ones((3, 1, 1)), np.array([0, 0, 0]), np.ones((1, 1, 1)), np.array([0]), 2, dtype="float64")
@@ -259,6 +269,7 @@ def test_a_short_last_batch_weighs_as_a_full_step():
     assert torch.allclose(deltas[0], deltas[2], rtol=1e-12)
 
 
+@pytest.mark.oracle
 def test_the_initial_model_is_keyed_and_the_global_generator_untouched(learner):
     torch.manual_seed(99)
     expected = torch.rand(4)
@@ -273,18 +284,21 @@ def test_the_initial_model_is_keyed_and_the_global_generator_untouched(learner):
     assert float(weights.std()) == pytest.approx(bound / np.sqrt(3), rel=0.15)
 
 
+@pytest.mark.oracle
 def test_the_number_of_torch_threads_is_given_back(learner):
     before = torch.get_num_threads()
     train(learner())
     assert torch.get_num_threads() == before
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("init", [{"kind": "zeros"}, {"kind": "value", "value": 0.25}])
 def test_constant_initial_models(learner, init):
     model = Logistic.model_validate({"init": init})
     assert torch.equal(learner(model=model).initial, torch.full((63,), init.get("value", 0.0)))
 
 
+@pytest.mark.oracle
 def test_an_initial_model_from_a_file(learner, tmp_path):
     vector = np.linspace(-1, 1, 63, dtype=np.float32)
     np.save(tmp_path / "w.npy", vector)
@@ -295,6 +309,7 @@ def test_an_initial_model_from_a_file(learner, tmp_path):
         learner(model=model)
 
 
+@pytest.mark.oracle
 def test_evaluation_against_hand_count(learner):
     of = learner(model=Logistic(), dtype="float64")
     w = torch.linspace(-1, 1, 63, dtype=torch.float64)
@@ -306,6 +321,7 @@ def test_evaluation_against_hand_count(learner):
     assert evaluation.loss == pytest.approx(-log_p[np.arange(30), arrays.test_y].mean(), rel=1e-12)
 
 
+@pytest.mark.oracle
 def test_chunks_do_not_change_training_or_evaluation(learner, monkeypatch):
     of = learner()
     whole = of.evaluate(of.initial).result()
@@ -314,6 +330,7 @@ def test_chunks_do_not_change_training_or_evaluation(learner, monkeypatch):
     assert of.evaluate(of.initial).result().loss == pytest.approx(whole.loss, rel=1e-6)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("engine", ENGINES)
 def test_divergence_names_round_and_device(learner, engine):
     of = learner(engine, lr=1e30, local_epochs=4, processes=1)

@@ -97,6 +97,7 @@ def test_large_models_in_every_engine_for_20_steps(name):
             assert size <= 4 or torch.linalg.norm(a - b) <= 1e-8 * torch.linalg.norm(a)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", ["logistic", "mlp", "lenet5", "fasttext", "din"])
 def test_engines_agree_in_single_precision(name):
     """Relative 1e-5 after 6 steps, at a learning rate that does not amplify rounding."""
@@ -188,6 +189,7 @@ class Held(FedAvg):
         return losses + 0.1 * (getattr(own, self.by) - getattr(references["other"], self.by)).square().mean(dim=-1)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("width", "algorithm"), [(1, Held(by="z")), (2, FedAvg()), (2, Held(by="outputs")), (8, Held(by="z"))], ids=repr
 )

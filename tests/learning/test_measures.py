@@ -96,6 +96,7 @@ def test_measures_change_nothing_of_what_is_learned():
     assert plain.rounds.equals(measured.rounds[plain.rounds.columns])
 
 
+@pytest.mark.oracle
 def test_scores_of_numbers_in_a_run(tmp_path):
     rng = np.random.default_rng(1)
     x = rng.normal(size=(60, 4)).astype(np.float32)
@@ -224,6 +225,7 @@ def test_a_file_of_the_users_with_the_name_of_an_own_table_is_not_replaced(tmp_p
     assert (folder / "moves.csv").read_text() == "weeks of work\n"
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("body", "fault"),
     [
@@ -290,6 +292,7 @@ def test_a_wrong_measure_is_a_fault_of_the_scenario(report, fault):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.oracle
 def test_a_damaged_description_of_own_tables_is_one_line(tmp_path):
     file = written(tmp_path / "here", asked("told_moves:Moves"), told_moves=MOVES)
     edgefl.run(file, out=tmp_path / "run")

@@ -114,6 +114,7 @@ def test_memory_of_dropped_models_goes_back():
     assert grown["keep_memory"] > 20e6  # otherwise this test would show nothing
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("how", "expected"),
     [({"processes": 0}, "keep_memory"), ({"processes": 1}, "return_memory"), ({"brief": True}, "return_memory")],

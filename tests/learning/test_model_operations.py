@@ -86,6 +86,7 @@ class Through(nn.Module):
         return self.layer(torch.from_numpy(np.flip(x.numpy(), 0).copy()))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("module", "shape", "expected"),
     [

@@ -95,6 +95,7 @@ def test_a_price_replaces_counting():
     assert Logistic().flops_per_sample((28, 28), 10) == 6 * 7_840
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", list(MODELS.members))
 def test_every_model_builds_from_defaults_and_cites_a_source(name):
     model, shape, classes = default(name)
@@ -110,6 +111,7 @@ def test_every_model_builds_from_defaults_and_cites_a_source(name):
     assert "paper" in MODELS.summary(name)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("model", [Vgg9(), pytest.param(ResNet18(norm="none"), marks=pytest.mark.oracle), ResNet20()])
 def test_signals_survive_the_first_forward_pass(model):
     """Without a norm, a stack of many layers drowns or explodes unless it starts from the right scale."""

@@ -122,6 +122,7 @@ def test_an_algorithm_from_outside_may_call_any_function_of_torch():
     assert clipped.up_bits == plain.up_bits
 
 
+@pytest.mark.oracle
 def test_a_run_of_such_an_algorithm():
     result = edgefl.run(digits(Clipped()), train=False)
     assert result.status == "finished"

@@ -290,6 +290,7 @@ def test_a_set_may_lack_classes():
         own_data({**FOUR, **changes}, "here")
 
 
+@pytest.mark.oracle
 def test_each_kind_of_own_data_says_how_classes_are_given(folder):
     sparse = {**FOUR, "train_y": 100 * Y[:30], "test_y": 100 * Y[30:]}
     np.savez(folder / "sparse.npz", **sparse)

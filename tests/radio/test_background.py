@@ -103,6 +103,7 @@ def test_sojourn_times_follow_from_the_number_by_little():
     assert area / now_s / arrivals_per_s == pytest.approx(MEAN_S / (1 - 0.5), rel=0.04)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law["law"])
 def test_sessions_are_poisson_in_number_at_any_time(law):
     model = PoissonSessions(arrivals_per_s=0.3, mean_s=10.0, **law)

@@ -471,6 +471,7 @@ def test_limit_shorter_than_a_slot_ends_a_transfer_immediately(transfer):
     assert not down.delivered.any()
 
 
+@pytest.mark.oracle
 def test_a_run_in_which_rounds_are_shared():
     """More bandwidth for the remaining transfers: never longer than fixed equal shares, with the same payloads."""
     cost = {"kind": "mlp", "cost": {"parameters": 50_000, "flops_per_parameter": 0.1}}

@@ -294,6 +294,7 @@ def test_same_bytes_in_another_process_without_compiled_loops(tmp_path):
             assert plain == here
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("radio", MODES, ids=str)
 def test_two_algorithms_meet_the_same_world(radio):
     """With the same operations; another number of them shifts when the upload begins."""

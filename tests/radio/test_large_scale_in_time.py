@@ -91,6 +91,7 @@ def test_deadline_leaves_the_integral_of_the_rate(tmp_path, sharing, transfer, d
     assert row["rx_energy_j"] == pytest.approx(RX_W * deadline_s)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_a_battery_runs_out_where_it_would_and_the_bits_are_the_integral(tmp_path, sharing):
     devices = {"battery": {"capacity_j": RX_W * 9.1234}}

@@ -38,6 +38,7 @@ def test_client_0_is_away_in_the_last_rounds():
         assert all({1, 2, 3, 4} <= set(ids) for ids in listed)
 
 
+@pytest.mark.oracle
 def test_a_stale_update_counts_in_the_last_round():
     """As in the shipped scenario, on small data: all five have a value; together they are what the round has gained."""
     scenario = {

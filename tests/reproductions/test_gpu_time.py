@@ -35,17 +35,20 @@ def run_s(rounds, keys=LIKE_CNN, eval_every=None, **report):
     return ESTIMATE.run_s(load(scenario))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("policy", "round_s"), [("synchronous", CNN.together_s), ("sequential", CNN.in_turn_s)])
 def test_a_round_like_the_measured_one_takes_as_long(policy, round_s):
     keys = {**LIKE_CNN, "server": {"participants": 10, "policy": policy}}
     assert run_s(80, keys) - run_s(40, keys) == pytest.approx(40 * round_s, rel=1e-9)
 
 
+@pytest.mark.oracle
 def test_the_work_of_clients_scales_the_time_of_a_round():
     more = {**LIKE_CNN, "training": {"local_epochs": 5, "batch_size": 50, "lr": 0.1}, "server": {"participants": 20}}
     assert run_s(80, more) - run_s(40, more) == pytest.approx(40 * 5 * 2 * CNN.together_s, rel=1e-9)
 
 
+@pytest.mark.oracle
 def test_each_tested_model_adds_a_forward_pass_of_the_test_set():
     trained_samples = 10 * 10 * 50
     test_s = CNN.together_s * TEST / 3 / trained_samples
@@ -63,6 +66,7 @@ def test_the_batch_chooses_among_rounds_of_one_model():
         assert found_s == pytest.approx(40 * one.together_s * 10 / one.participants, rel=1e-9)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     "keys",
     [
@@ -77,6 +81,7 @@ def test_nothing_is_said_where_nothing_similar_was_measured(keys):
     assert run_s(10, {**LIKE_CNN, **keys}) is None
 
 
+@pytest.mark.oracle
 def test_a_plan_adds_up_its_runs(tmp_path):
     recipe = (
         PRICES.replace("bases/parabola.yaml", "plain")

@@ -154,6 +154,7 @@ def test_hostile_text_stays_text(written):
     assert "<" not in tex.replace("$<$", "")
 
 
+@pytest.mark.oracle
 def test_the_page_shows_the_figure_of_its_recipe(tmp_path):
     pytest.importorskip("matplotlib")
     files = pages.write(replace(curves(), figure=Figure(y=("path",), group=("algorithm",))), tmp_path)

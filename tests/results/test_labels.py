@@ -147,6 +147,7 @@ def test_labels_are_never_the_same_and_do_not_depend_on_the_order(parts, chance)
         assert labels([trees[place] for place in order]) == [shown[place] for place in order]
 
 
+@pytest.mark.oracle
 @settings(max_examples=50)
 @given(SCENARIOS)
 def test_no_shorter_set_of_keys_would_do(parts):

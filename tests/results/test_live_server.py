@@ -181,6 +181,7 @@ def test_slow_requests_do_not_block_browser(served, ask):
         connection.close()
 
 
+@pytest.mark.oracle
 def test_only_open_requests_count_toward_limit(served, ask):
     """Clients with the token fill all places: one more is closed immediately, and later there is room again."""
     _, board, port = served

@@ -49,6 +49,7 @@ class TestReach:
     def test_sessions_are_numbered_on(self):
         assert metrics.reach(curve(0.1, 0.2, 0.3, rounds=[1, 2, 1]), 0.3).round == 3
 
+    @pytest.mark.oracle
     @settings(max_examples=50)
     @given(ACCURACIES, st.floats(0.01, 1))
     def test_a_lower_target_is_never_reached_later(self, accuracies, part):
@@ -133,6 +134,7 @@ class TestPairedT:
         assert test[:3] == pytest.approx((t, 2, 1 - t / math.sqrt(t**2 + 2)))
         assert test.note == ""
 
+    @pytest.mark.oracle
     @settings(max_examples=30)
     @given(ACCURACIES, st.randoms(use_true_random=False))
     def test_paired_t_agrees_with_scipy(self, accuracies, random):

@@ -41,6 +41,7 @@ def test_functions_keep_their_signature_and_identity():
         assert function.__doc__ == getattr(api, name).__doc__
 
 
+@pytest.mark.oracle
 def test_command_line_keeps_its_options(capsys):
     from edgefl.cli import main
 

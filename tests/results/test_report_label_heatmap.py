@@ -144,6 +144,7 @@ class TestPage:
         page = render([load(folder) for folder in runs])
         assert page.count('data-figure="labels-') == 2
 
+    @pytest.mark.oracle
     def test_shared_map_names_no_runs(self, result):
         page = render([load(with_labels(result(name, seed=seed))) for name, seed in (("a", 1), ("b", 2))])
         section = page[page.index('<section id="labels">') : page.index("Run by run")]

@@ -19,6 +19,7 @@ from edgefl.scenario import load as load_scenario
 from edgefl.server.session_groups import SessionGroups
 
 
+@pytest.mark.oracle
 def test_sessions_have_their_table(result):
     reached = {"accuracy": 0.8, "round": 3, "time_s": 5.0, "energy_j": 2.0}
     missed = {"accuracy": 0.8, "round": None, "time_s": None, "energy_j": None}

@@ -209,6 +209,7 @@ def test_a_page_about_a_result_in_memory(tmp_path):
     assert "2 runs" in both
 
 
+@pytest.mark.oracle
 def test_place_of_a_page(result, folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert edgefl.report(folder) == folder / "report.html"
@@ -274,6 +275,7 @@ def test_several_results_share_axes_and_unit(result):
     assert axes.get_xlim()[0] == 0
 
 
+@pytest.mark.oracle
 def test_impossible_plots_are_refused(result, priced, monkeypatch):
     with pytest.raises(InputError, match="over='seconds': must be one of rounds, time, energy, phases"):
         result.plot("seconds")

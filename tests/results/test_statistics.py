@@ -39,6 +39,7 @@ class TestEstimate:
         assert (found.n, found.reached) == (0, 0)
         assert all(map(math.isnan, found[2:]))
 
+    @pytest.mark.oracle
     @settings(max_examples=EXAMPLES)
     @given(st.lists(numbers, min_size=2, max_size=12))
     def test_known_values_agree_with_numpy_and_scipy(self, values):
@@ -73,6 +74,7 @@ class TestCensored:
         assert all(map(math.isnan, (found.mean, found.std, found.half)))
         assert found.central == found.median == 2.5
 
+    @pytest.mark.oracle
     @settings(max_examples=EXAMPLES)
     @given(st.lists(st.tuples(st.integers(1, 30), st.booleans()), min_size=1, max_size=15))
     def test_median_lies_where_scipys_curve_falls_to_a_half(self, runs):
@@ -88,6 +90,7 @@ class TestCensored:
         else:
             assert found.above <= bounds.max()
 
+    @pytest.mark.oracle
     @settings(max_examples=EXAMPLES)
     @given(st.lists(st.tuples(numbers, st.booleans(), st.floats(1, 10)), min_size=1, max_size=12))
     def test_bound_holds_for_any_censored_values(self, runs):

@@ -110,6 +110,7 @@ def test_dropout_layers_have_keyed_draws(tmp_path):
     assert result.status == "finished"
 
 
+@pytest.mark.oracle
 def test_a_tracker_may_draw(tmp_path):
     """Only what a member does is looked at, not what happens beside it in the same run."""
 

@@ -214,6 +214,7 @@ def test_a_folder_that_is_removed_under_way_is_not_made_again(at_each_round, tmp
     assert not (tmp_path / "gone").exists()
 
 
+@pytest.mark.oracle
 def test_files_that_are_replaced_while_they_are_read(at_each_round, monkeypatch, tmp_path):
     """Participants of rounds that a reader has not seen do not count, and a run that has ended is read whole."""
     folder = tmp_path / "out"

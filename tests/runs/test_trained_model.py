@@ -100,6 +100,7 @@ def test_token_ids(tmp_path):
     assert accuracy(result) == result.summary["final_accuracy"]
 
 
+@pytest.mark.oracle
 def test_regression(tmp_path):
     import torch
 
@@ -117,6 +118,7 @@ def test_regression(tmp_path):
     assert loss.item() == pytest.approx(result.rounds["test_loss"].iloc[-1], rel=1e-5)
 
 
+@pytest.mark.oracle
 def test_double_precision_stays(tmp_path):
     import torch
 

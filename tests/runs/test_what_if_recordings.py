@@ -84,6 +84,7 @@ def test_powers_that_differ_need_the_power_of_the_recordings(tmp_path):
         edgefl.what_if(folder, {"devices.tx_power_dbm": [10]})
 
 
+@pytest.mark.oracle
 def test_a_power_over_recorded_rates_is_refused(tmp_path):
     folder = finished(tmp_path, "bps")
     with pytest.raises(edgefl.InputError) as caught:

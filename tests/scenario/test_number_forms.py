@@ -158,6 +158,7 @@ def test_each_wrong_value_of_each_key_gets_a_line_with_place_key_and_remedy(key,
     assert not lines or any(key.partition(".")[0] in line for line in lines), lines
 
 
+@pytest.mark.oracle
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["bandwidth_hz", "deadline_s", "lr"]))
 def test_a_number_between_separators_is_proposed_as_it_was_meant(number, key):
     grouped = f"{number:,.2f}"

@@ -124,6 +124,7 @@ def test_balance_of_all_batteries_holds(name, sharing):
     assert np.array_equal(result.devices["battery_capacity_j"], supply.capacity_j[ids])
 
 
+@pytest.mark.oracle
 def test_base_power_drains_batteries_and_costs_participations_nothing():
     """With plenty of charge rows and energies are those without it; batteries have less by its power times the time."""
     plain, drained = (powered(capacity_j=1e6, base_w=base_w) for base_w in (0.0, 3.0))
@@ -160,6 +161,7 @@ def test_departed_devices_are_metered_too():
     assert abs(unexplained_j(result)) < NEAR_J
 
 
+@pytest.mark.oracle
 def test_split_learning_is_metered_too():
     result = powered(split=True, capacity_j=0.004)
     assert (result.devices["status"] == "departed").any()
@@ -256,6 +258,7 @@ def test_empty_devices_are_not_asked_until_charged():
     assert result.rounds["depleted"].iloc[-1] == (at_end["kind"] == "battery_empty").sum()
 
 
+@pytest.mark.oracle
 def test_device_that_runs_out_before_its_turn_has_left():
     """One after another: idle power empties it while it waits; a row without any cost, as with churn."""
     result = powered("sequential", idle_w=0.1, capacity_j={"uniform": [0.01, 0.03]}, charging={"power_w": 0.05})

@@ -110,6 +110,7 @@ def test_an_update_that_is_lost_brings_no_report() -> None:
     np.testing.assert_array_equal(np.isfinite(known[1].fading), arrived)
 
 
+@pytest.mark.oracle
 def test_a_report_costs_its_bits_with_every_update() -> None:
     _, free = forecasts({"kind": "last", "report_bits": 0})
     _, paid = forecasts({"kind": "last", "report_bits": 800})

@@ -144,6 +144,7 @@ def test_error_feedback_is_lost_too(tmp_path, monkeypatch):
     assert before[left][1][GONE] > 0 == before[back][1][GONE] < before[back][1][0]
 
 
+@pytest.mark.oracle
 def test_without_departures_nothing_changes(tmp_path):
     results = [
         scalar(None, CURVES, rounds=4, algorithm="feddyn", training=TRAINING, server={"departed_state": how})
@@ -158,6 +159,7 @@ def test_algorithms_without_device_state_lose_nothing(tmp_path):
     assert np.array_equal(kept.parameters, lost.parameters)
 
 
+@pytest.mark.oracle
 def test_departing_groups_lose_state_too(seen):
     """SCAFFOLD whose control variates outlast sessions, three of two groups: c_i of the first group is gone."""
     sessions = {"count": 3, "rounds": 2, "groups": 2, "keep_state": True}

@@ -523,6 +523,7 @@ def test_a_battery_that_runs_out_in_the_wait_after_a_dropped_transfer(tmp_path):
     assert empty == pytest.approx(HANDED_S + waits_s)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("in_transfer", ["continue", "forward", "restart", "drop"])
 def test_batteries_lose_the_recorded_energy_through_many_handovers(tmp_path, in_transfer):
     """Two devices to and fro under fading and faults, one of which runs out: levels, energy and bytes add up."""

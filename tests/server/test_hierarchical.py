@@ -52,6 +52,7 @@ def test_cloud_in_every_round_is_fedavg_over_all_cells():
 # Quadratic functions by hand
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("shadowing_db", [0.0, 8.0], ids=["at home", "changing cells"])
 @pytest.mark.parametrize("every", [1, 2, 3, 10**9])
 def test_quadratics_by_hand(every, shadowing_db, tmp_path):

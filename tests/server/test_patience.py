@@ -52,6 +52,7 @@ def watched(values, patience, column="test_loss"):
 
 
 # Quarters, so that differences and sums are exact.
+@pytest.mark.oracle
 @given(
     st.lists(st.integers(0, 12).map(lambda quarters: quarters / 4), max_size=30),
     st.integers(1, 6),

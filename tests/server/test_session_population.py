@@ -70,6 +70,7 @@ def test_second_group_learns_what_it_learns_alone(algorithm, parts, tmp_path):
     assert ids == [4, 5, 6, 7]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("algorithm", EVERY, ids=str)
 def test_some_of_a_group_learn_what_they_learn_alone(algorithm, parts, tmp_path):
     """With half of the group in each round, so that means over participants and over all devices differ."""

@@ -227,6 +227,7 @@ def test_a_broken_algorithm_is_found_and_named(broken, check, text):
     assert set(faults) <= {"batched is serial", "repeatable"} - {check}, str(caught.value)
 
 
+@pytest.mark.oracle
 def test_a_fault_of_a_hook_has_its_file_and_line():
     with pytest.raises(ConformanceError) as caught:
         check_algorithm(InPlace)
@@ -241,6 +242,7 @@ class OwnLoss(FedAvg):
         return 3 * losses
 
 
+@pytest.mark.oracle
 def test_a_loss_of_its_own_counts_without_references():
     from edgefl.testing.rounds import rounds
 
@@ -249,6 +251,7 @@ def test_a_loss_of_its_own_counts_without_references():
         assert tripled.round((0,)).loss > 2.5 * plain.round((0,)).loss
 
 
+@pytest.mark.oracle
 def test_keys_belong_to_a_class_and_other_things_are_refused():
     assert check_algorithm(FedAvg(weighting="uniform")).ok
     with pytest.raises(TypeError, match="give the keys weighting to the class"):

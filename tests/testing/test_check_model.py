@@ -54,6 +54,7 @@ def pixelwise(shape, classes):
     return nn.Sequential(nn.Conv2d(shape[0], 5, 3, padding=1), nn.ReLU(), nn.Conv2d(5, classes, 1))
 
 
+@pytest.mark.oracle
 def test_networks_for_labels_of_tokens_and_pixels_conform():
     assert check_model(Tagger, shape=(6,), classes=4, labels=(6,), vocabulary=9).ok
     assert check_model(pixelwise, shape=(2, 6, 5), classes=4, labels=(6, 5)).ok
@@ -63,6 +64,7 @@ def test_networks_for_labels_of_tokens_and_pixels_conform():
         check_model(Tagger, shape=(6,), classes=4, labels=(6,), vocabulary=12)
 
 
+@pytest.mark.oracle
 def test_a_torch_module_a_function_and_our_models_conform():
     assert check_model(Net, width=4).ok
     assert check_model(made_by_function, shape=(2, 3), classes=4, width=6).ok
@@ -147,6 +149,7 @@ def test_a_broken_model_is_found_and_named(broken, name, text):
     assert any(text in fault for fault in faults[name]), str(caught.value)
 
 
+@pytest.mark.oracle
 @pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
 @pytest.mark.parametrize(("maker", "text"), odd_networks.REFUSED.items(), ids=map(name_of, odd_networks.REFUSED))
 def test_a_network_that_would_learn_something_else_is_found(maker, text):
@@ -165,6 +168,7 @@ ODD = [
 ]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("maker", ODD, ids=name_of)
 def test_odd_networks_conform(maker):
     assert check_model(maker, shape=(2, 4), classes=3).ok

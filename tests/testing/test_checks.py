@@ -39,6 +39,7 @@ def name_of(member):
     return getattr(member, "__name__", type(member).__name__)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("member", "keys"), HEALTHY, ids=[name_of(member) for member, _ in HEALTHY])
 def test_healthy_members_pass(member, keys):
     assert check(member, **keys).ok
@@ -59,6 +60,7 @@ def test_recordings_from_files_pass(tmp_path):
     assert check(MahimahiTrace, files=[{"downlink": opportunities, "uplink": opportunities}]).ok
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("broken", "keys", "name", "text"), BROKEN, ids=[name_of(row[0]) for row in BROKEN])
 def test_broken_members_are_found_and_named(broken, keys, name, text):
     with pytest.raises(ConformanceError) as caught:
