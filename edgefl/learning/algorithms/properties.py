@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -30,12 +30,13 @@ MEAN_HOOKS = ("aggregate", "weights", "counts", "mean_delta", "finish")
 
 def trains_by_plain_sgd(algorithm: Algorithm) -> bool:
     """Return whether devices run nothing but SGD on the task's loss, and send nothing but their move."""
-    return all(getattr(type(algorithm), hook) is getattr(Algorithm, hook) for hook in DEVICE_HOOKS)
+    cls = _class_of(algorithm)
+    return all(getattr(cls, hook) is getattr(Algorithm, hook) for hook in DEVICE_HOOKS)
 
 
 def only_averages(algorithm: Algorithm) -> bool:
     """Return whether the next model is a weighted mean of the participants' models: of a single one, that model."""
-    return type(algorithm).aggregate is FedAvg.aggregate
+    return _class_of(algorithm).aggregate is FedAvg.aggregate
 
 
 def is_divisible(algorithm: Algorithm) -> bool:
@@ -131,14 +132,12 @@ def has_loss_by_hand(algorithm: Algorithm) -> bool:
 
 def depends_on_rounds(algorithm: Algorithm) -> bool:
     """Return whether a round may depend on the number of rounds; a class from outside may, unless it says no."""
-    member: Member = algorithm
-    if isinstance(member, Unknown):
-        raise NotImported(member.import_path)
+    cls = _class_of(algorithm)
     if isinstance(algorithm, Wrapper):
-        return depends_on_rounds(algorithm.base) or type(algorithm).depends_on_rounds is True
-    if type(algorithm).depends_on_rounds is None:
-        return not type(algorithm).__module__.startswith("edgefl.")
-    return bool(type(algorithm).depends_on_rounds)
+        return depends_on_rounds(algorithm.base) or cls.depends_on_rounds is True
+    if cls.depends_on_rounds is None:
+        return not cls.__module__.startswith("edgefl.")
+    return bool(cls.depends_on_rounds)
 
 
 def takes_same_steps(algorithm: Algorithm) -> bool:
@@ -155,9 +154,16 @@ def needs_only_mean(algorithm: Algorithm) -> bool:
     return all(issubclass(said_by, _definer(algorithm, hook)) for hook in MEAN_HOOKS)
 
 
+def _class_of(algorithm: Member) -> type[Algorithm]:
+    """Return the class of an algorithm; one that was not imported answers no question, and raises `NotImported`."""
+    if isinstance(algorithm, Unknown):
+        raise NotImported(algorithm.import_path)
+    return cast("type[Algorithm]", type(algorithm))
+
+
 def _definer(algorithm: Algorithm, name: str) -> type:
     """Return the class whose hook `name` counts: that of the inner algorithm if a wrapper only passes calls on."""
-    cls = next(base for base in type(algorithm).__mro__ if name in vars(base))
+    cls = next(base for base in _class_of(algorithm).__mro__ if name in vars(base))
     if isinstance(algorithm, Wrapper) and cls in {Wrapper, Watched}:
         return _definer(algorithm.base, name)
     return cls
