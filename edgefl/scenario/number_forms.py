@@ -31,7 +31,7 @@ WORDS = (
     (r"(?i)none|\.?nan|n/?a", "write null, or leave the key out"),
     (r"(?i)[-+]?inf(?:inity|inite)?", "write a finite number"),
 )
-"""Forms of a text, and what to write in place of it."""
+"""Forms of a text, and what to write instead."""
 _WITH_UNIT = re.compile(r"(.*?[0-9.])\s*((?![eE][-+0-9])[A-Za-zµ%].*|1/s)")
 
 
