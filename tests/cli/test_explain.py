@@ -111,7 +111,7 @@ def test_explain_as_a_command(edgefl):
     done = edgefl("explain", "radio.bandwidth_hz")
     assert done.returncode == 0, done.stderr
     assert "unit     Hz\n" in done.stdout
-    assert "example  radio: {bandwidth_hz: 20e6}\n" in done.stdout
+    assert "example  radio: {bandwidth_hz: 2e7}\n" in done.stdout
     document = json.loads(edgefl("explain", "fedprox", "lr", "--json").stdout)
     assert [one["name"] for one in document["names"]] == ["fedprox", "lr"]
     assert document["names"][1]["found"][0]["default"] == "0.1"
