@@ -13,6 +13,7 @@ class Fact:
 
     said: str
     holds: Callable[[Sections], bool]
+    calls_hooks: bool = False  # so it is asked last: what a hook raises is better told by the trial run
 
     def __call__(self, scenario: Sections) -> bool:
         """Return whether the sentence is true of a scenario."""

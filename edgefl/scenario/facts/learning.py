@@ -22,15 +22,15 @@ def _is_plain_sgd(algorithm: Algorithm) -> bool:
 
 
 def _algorithm(asks: Callable[[Any], bool], said: str) -> Fact:
-    return Fact(said, lambda scenario: asks(scenario.algorithm))
+    return Fact(said, lambda scenario: asks(scenario.algorithm), calls_hooks=True)
 
 
 def _no_algorithm(asks: Callable[[Any], bool], said: str) -> Fact:
-    return Fact(said, lambda scenario: not asks(scenario.algorithm))
+    return Fact(said, lambda scenario: not asks(scenario.algorithm), calls_hooks=True)
 
 
 def _learning(asks: Callable[[Any], bool], said: str) -> Fact:
-    return Fact(said, lambda scenario: asks(scenario.learning))
+    return Fact(said, lambda scenario: asks(scenario.learning), calls_hooks=True)
 
 
 trains_by_more_than_plain_sgd = _no_algorithm(

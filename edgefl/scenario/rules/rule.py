@@ -75,7 +75,8 @@ class Rule:
 
     def refusal(self, scenario: Sections) -> Refusal | None:
         """Return the refusal of a scenario that breaks the rule; None if it does not."""
-        if not all(fact(scenario) for fact in self.facts):
+        cheap_first = sorted(self.facts, key=lambda fact: fact.calls_hooks)
+        if not all(fact(scenario) for fact in cheap_first):
             return None
         words = Words(scenario)
         reason = self.reason(scenario) if callable(self.reason) else self.reason.format_map(words)
