@@ -22,6 +22,7 @@ def place(text):
     return f"{text.path.relative_to(english.ROOT)}:{text.line}"
 
 
+@pytest.mark.oracle
 def test_no_text_has_strange_words(texts):
     found = [
         f"{place(text)}: {words}"

@@ -23,6 +23,7 @@ def identified(pages):
     return [pytest.param(page, id=page.stem) for page in pages]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("page", identified(page for page in PAGES if page.stem in CHEAP))
 def test_cheap_page_prints_what_it_says(page, tmp_path, monkeypatch):
     check_outputs(the_step(page), tmp_path, monkeypatch, most=None)

@@ -49,6 +49,7 @@ def check_outputs(step, folder, monkeypatch, most):
         assert lessons.numbers(text) == pytest.approx(lessons.numbers(told), rel=0.02), text
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     "step", [step for _, step in STEPS if number_of(step) in CHEAP], ids=lambda step: step.title[:2]
 )

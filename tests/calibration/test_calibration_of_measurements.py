@@ -56,6 +56,7 @@ def test_the_example_of_the_page_prints_what_the_page_says(tmp_path):
     assert calibrate(tmp_path / "log.csv").scenario == printed
 
 
+@pytest.mark.oracle
 def test_the_example_with_models_prints_what_the_page_says(tmp_path, monkeypatch):
     log = blocks("csv")[1]
     printed = blocks("yaml")[1]

@@ -3,13 +3,12 @@
 import copy
 import random
 
+from scenario_schema import scenario_schema
+
 from edgefl.core.errors import InputError
 from edgefl.runs.assembly import rehearse
 from edgefl.scenario import load
-from edgefl.scenario.jsonschema import schema
 from edgefl.scenario.shared_definitions import REFERENCE
-
-SCHEMA = schema()
 
 BASE = {
     "rounds": 3,
@@ -69,7 +68,7 @@ class _Draw:
 
     def _places(self, section):
         """Yield the path and the schema of a section and of every key in it, members of catalogues as a whole."""
-        pending = [((section,), SCHEMA["properties"][section])]
+        pending = [((section,), scenario_schema()["properties"][section])]
         while pending:
             path, part = pending.pop()
             yield path, part
@@ -84,7 +83,7 @@ class _Draw:
     def _resolved(self, part):
         """Return a part of the schema, with its reference replaced by what it refers to."""
         while "$ref" in part:
-            definition = SCHEMA["$defs"][part["$ref"].removeprefix(REFERENCE)]
+            definition = scenario_schema()["$defs"][part["$ref"].removeprefix(REFERENCE)]
             part = {**definition, **{key: value for key, value in part.items() if key != "$ref"}}
         return part
 

@@ -71,6 +71,7 @@ def test_gauss_markov_is_stationary_with_correlation_rho_to_the_lag():
         assert np.mean(gain[:, 0].conj() * gain[:, lag]).imag == pytest.approx(0.0, abs=4 * math.sqrt(0.5 / rows))
 
 
+@pytest.mark.oracle
 @settings(deadline=None, derandomize=True)
 @given(st.floats(-0.999, 0.999), st.integers(1, 60), st.integers(0, 2**32))
 def test_advance_equals_the_walk_with_summed_draws(rho, slots, seed):
@@ -131,6 +132,7 @@ def test_ricean_limits_and_shapes():
     assert fading.ricean(scatter[0, 0], [1.0, 2.0]).shape == (2,)
 
 
+@pytest.mark.oracle
 def test_autocovariance_of_the_power():
     """At lag k it is `(rho^(2 k) + 2 K rho^k) / (K + 1)^2` for |h|^2, with a line of sight of constant phase."""
     rows = 100_000

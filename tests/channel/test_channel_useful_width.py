@@ -26,6 +26,7 @@ def equal(band_hz, rows):
     return allocation.equal(band_hz, rows.size)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 @pytest.mark.parametrize("fading", [False, True], ids=["steady", "Rayleigh"])
 @pytest.mark.parametrize("snr_hz", [3e2, 1e6, 7e9])

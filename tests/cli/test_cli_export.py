@@ -215,6 +215,7 @@ def test_refused(folders, arguments, message, monkeypatch, capsys):
 DAMAGES = ["cut", "binary", "empty", "letters"]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("form", "damage"),
     [*zip(["csv", "parquet", "json", "trace"], DAMAGES, strict=True), ("latex", "cut"), ("png", "cut")],

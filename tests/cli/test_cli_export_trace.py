@@ -83,6 +83,7 @@ def test_every_event_is_valid_and_slices_of_a_track_never_overlap(runs, name):
     assert named == {(1, 1): "rounds"} | {track: f"device {track[1] - 1}" for track in slices(every) if track[0] == 2}
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", [*RUNS, "failing"])
 def test_slices_add_up_to_the_ledger(runs, name):
     """Arguments do to the last digit; drawn lengths where no wait is cut short by the device's next part."""

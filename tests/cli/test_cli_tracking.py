@@ -62,6 +62,7 @@ def test_tensorboard_has_the_rounds(here):
     same(scalars(here / "out/tensorboard"), wanted)
 
 
+@pytest.mark.oracle
 def test_tensorboard_has_the_scenario(here):
     metadata = pytest.importorskip("tensorboard.plugins.hparams.metadata")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -115,6 +116,7 @@ def test_mlflow_has_rounds_and_scenario(here, store):
     same({name: [(one.step, one.value) for one in values] for name, values in history.items()}, expected(here / "out"))
 
 
+@pytest.mark.oracle
 def test_rounds_are_there_while_the_run_goes_on(here, store):
     """A progress call of round 3 finds rounds 1 to 3 in the store."""
     uri, client = store
@@ -229,6 +231,7 @@ def wandb(monkeypatch):
     return calls
 
 
+@pytest.mark.oracle
 def test_wandb_has_rounds_and_scenario(here, wandb):
     assert run("--wandb", "my-project") == 0
     (begun,) = wandb.begun
@@ -243,6 +246,7 @@ def test_wandb_has_rounds_and_scenario(here, wandb):
     assert wandb.codes == [0]
 
 
+@pytest.mark.oracle
 def test_wandb_that_fails_leaves_the_run_alone(here, wandb, caplog):
     wandb.broken = True
     assert run("--wandb", "my-project") == 0
@@ -257,6 +261,7 @@ def test_missing_wandb_is_one_line_and_writes_nothing(here, monkeypatch, capsys)
     assert not (here / "out").exists()
 
 
+@pytest.mark.oracle
 def test_wandb_offline_keeps_a_run_in_a_folder(here, monkeypatch):
     pytest.importorskip("wandb")
     monkeypatch.setenv("WANDB_MODE", "offline")

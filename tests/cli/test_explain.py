@@ -39,6 +39,7 @@ def test_example_of_each_key_of_a_member_validates():
         load(parse(text)[0])
 
 
+@pytest.mark.oracle
 def test_explanation_of_each_key_has_all_parts():
     for key in keys_of_sections():
         (found,) = explain(key)
@@ -47,6 +48,7 @@ def test_explanation_of_each_key_has_all_parts():
         assert found.guide.startswith("docs/"), key
 
 
+@pytest.mark.oracle
 def test_guides_exist(request):
     root = request.config.rootpath
     found = [one for key in keys_of_sections() for one in explain(key)]

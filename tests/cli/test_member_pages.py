@@ -61,6 +61,7 @@ def test_example_of_each_member_validates_and_uses_it(tmp_path, monkeypatch):
         assert (node if isinstance(node, str) else node["kind"]) == name
 
 
+@pytest.mark.oracle
 def test_each_key_of_a_member_has_a_type():
     for kind, name in MEMBERS:
         for note in key_notes(CATALOGUES[kind].load(name)):

@@ -118,6 +118,7 @@ def test_with_small_v_only_devices_without_debt_take_part():
     assert (result.rounds["selected"] < 4).any()
 
 
+@pytest.mark.oracle
 def test_with_large_v_debts_do_not_matter():
     result = run(20, 1e12)
     assert (result.rounds["selected"] == 4).all()

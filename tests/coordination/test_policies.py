@@ -271,6 +271,7 @@ def test_limits_in_which_a_policy_is_synchronous(limit, sharing, faults):
     assert_same(run(limit, **changes), run({}, **changes))
 
 
+@pytest.mark.oracle
 def test_the_limits_learn_the_same():
     changes = {"train": True, "rounds": 2}
     whole = run({}, **changes)

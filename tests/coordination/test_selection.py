@@ -66,6 +66,7 @@ def test_round_robin_continues_where_it_stopped():
     assert asked == [[0, 1, 2], [3, 4, 5], [0, 1, 4], [0, 2, 3], [4, 5, 6]]
 
 
+@pytest.mark.oracle
 @settings(max_examples=50, deadline=None)
 @given(st.integers(1, 12), st.integers(1, 12), st.integers(1, 40))
 def test_round_robin_asks_all_equally_often(count, participants, rounds):

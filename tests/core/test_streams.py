@@ -52,6 +52,7 @@ def test_the_reference_is_numpys_philox():
     assert reference_philox([8, 8, 9, 10], [5, 6], 64, M64, W64) == expected.tolist()
 
 
+@pytest.mark.oracle
 @given(st.lists(st.integers(0, 2**32 - 1), min_size=4, max_size=4), st.tuples(*[st.integers(0, 2**32 - 1)] * 2))
 def test_philox_agrees_with_the_reference(counter, key):
     words = philox4x32(np.array(counter, dtype=np.uint64)[:, None], key)

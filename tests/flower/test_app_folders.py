@@ -104,6 +104,7 @@ def test_two_apps_with_the_same_module_names_do_not_meet(tmp_path):
     assert results == [1, 2]
 
 
+@pytest.mark.oracle
 def test_a_client_that_fails_ends_the_run_with_its_own_line_and_keeps_the_rounds_before(tmp_path):
     first_line = '    w = message.content["arrays"]["w"].numpy()\n'
     failing_line = '    context.run_config["lr"] / message.content["config"]["left"]\n'

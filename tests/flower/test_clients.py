@@ -117,6 +117,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path):
     assert len(files[0]["rounds.csv"].splitlines()) == 4
 
 
+@pytest.mark.oracle
 def test_operations_are_those_that_the_client_computes_with_torch(tmp_path):
     app = write_app(tmp_path / "app", "torch_app", ALL, TORCH)
     result = emulated(app, operations="app")
@@ -167,6 +168,7 @@ def test_central_tests_of_a_strategy_replace_those_of_clients(tmp_path):
     assert result.rounds["test_loss"].tolist() == [1.5, 1.5]
 
 
+@pytest.mark.oracle
 def test_app_may_report_a_test(tmp_path, caplog):
     main = """
     from edgefl.flower import report
@@ -182,6 +184,7 @@ def test_app_may_report_a_test(tmp_path, caplog):
     edgefl.flower.report(accuracy=0.5)  # without an emulation this does nothing
 
 
+@pytest.mark.oracle
 def test_bits_are_those_of_arrays_texts_and_bytes(tmp_path):
     client = CLIENT.replace('"num-examples": 4})', '"num-examples": 4, "list": [1.0, 2.0, 3.0]})')
     main = """

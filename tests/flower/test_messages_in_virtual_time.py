@@ -39,6 +39,7 @@ def stays(folder, *rows):
     return {"kind": "trace", "path": str(file)}
 
 
+@pytest.mark.oracle
 def test_answers_come_when_the_participations_end(tmp_path):
     main = """
 replies = grid.send_and_receive(ask(nodes[:3]))
@@ -145,6 +146,7 @@ FedAvg(fraction_evaluate=0.0).start(grid, start, num_rounds=1)
     assert result.devices["start_s"].tolist() == [5e6 + 1] * 2  # it looks every second
 
 
+@pytest.mark.oracle
 def test_a_strategy_that_would_wait_for_ever_fails_with_a_reason(tmp_path):
     churn = stays(tmp_path, (0, 0, "inf"))
     main = """
@@ -158,6 +160,7 @@ FedAvg().start(grid, ArrayRecord({"w": Array(np.zeros(PARAMETERS, dtype=np.float
     assert len(result.rounds) == 1  # what was finished is kept
 
 
+@pytest.mark.oracle
 def test_a_message_expires_in_virtual_time(tmp_path):
     main = """
 [reply] = grid.send_and_receive(ask(nodes[:1], ttl=0.3))
@@ -280,6 +283,7 @@ for _ in range(2):
     assert steady.devices["compute_s"].nunique() < varied.devices["compute_s"].nunique() == 6
 
 
+@pytest.mark.oracle
 def test_each_message_of_an_app_waits_for_its_device_to_set_up(tmp_path):
     main = """
 for _ in range(2):

@@ -25,6 +25,7 @@ def with_nested_keys(folder):
     return app
 
 
+@pytest.mark.oracle
 def test_nested_keys_of_the_run_configuration_are_replaced_by_their_dotted_names(tmp_path):
     emulated(with_nested_keys(tmp_path), run_config='params.eta=0.3 params.tree-method="exact"')
     config = json.loads((tmp_path / "config.json").read_text())

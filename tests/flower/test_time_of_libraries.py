@@ -112,6 +112,7 @@ def test_the_apps_own_sleep_costs_virtual_seconds_and_no_real_ones(tmp_path, mon
     assert not [seconds for seconds in slept if seconds >= 1]
 
 
+@pytest.mark.oracle
 def test_clients_have_the_time_of_this_machine(tmp_path):
     client = CLIENT.replace('"num-examples": 4})', '"num-examples": 4, "ended": __import__("time").time()})')
     main = """

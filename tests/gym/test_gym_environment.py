@@ -175,6 +175,7 @@ def test_the_highest_scores_take_part_in_their_order():
     assert first.sort_values("start_s")["device"].tolist() == [19, 4, 18]
 
 
+@pytest.mark.oracle
 def test_absent_devices_cannot_be_chosen_and_an_empty_mask_leaves_the_choice_to_the_scenario():
     world = {**WORLD, **WORLDS["churn"]}
     plain = edgefl.run(world, train=False)

@@ -44,6 +44,7 @@ def closed_form(env):
     return radio_s + flops / BEST_HZ + WEIGHT * (radio_j + compute_j)
 
 
+@pytest.mark.oracle
 def test_the_closed_form_is_what_the_world_charges_and_its_neighbours_cost_more():
     env = edgefl.gym.make(WORLD, **ARGUMENTS)
     cost = cost_of(env, lambda _: np.full(2, BEST_HZ / 1e9))

@@ -170,6 +170,7 @@ def bytes_in_file_of_peft(module, on, folder):
     return sum(np.asarray(tensor).nbytes for tensor in tensors.values())
 
 
+@pytest.mark.oracle
 @NEEDS_PEFT
 @pytest.mark.parametrize("on", [["q_proj", "v_proj"], ["gate_proj", "up_proj", "down_proj"]])
 def test_adapters_on_the_air_are_the_tensors_of_pefts_file(on, tmp_path):
@@ -194,6 +195,7 @@ class Bert(nn.Module):
         return self.bert(x).logits
 
 
+@pytest.mark.oracle
 @NEEDS_PEFT
 @pytest.mark.parametrize("on", [["query", "value"], ["dense", "classifier"]])
 def test_adapters_of_an_encoder_are_the_tensors_of_pefts_file(on, tmp_path):

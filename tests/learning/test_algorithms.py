@@ -38,6 +38,7 @@ def test_fedprox_without_its_pull_is_fedavg():
     assert np.array_equal(with_pull, edgefl.run(digits({"kind": "fedavg"})).parameters)
 
 
+@pytest.mark.oracle
 def test_one_step_of_fedprox_is_fedavg_for_any_mu():
     """At the only step w is the received model, so there is nothing to pull (card 1.2, oracle ii)."""
     work = {"local_epochs": None, "local_steps": 1}

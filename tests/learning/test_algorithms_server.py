@@ -112,6 +112,7 @@ class TestFedAvgM:
             server = algorithm.aggregate(server, updates(move))
         assert torch.allclose(server["w"] - before["w"], limit * move[0], rtol=1e-12)
 
+    @pytest.mark.oracle
     @given(beta=st.floats(0.0, 0.99), seed=st.integers(0, 99))
     @settings(max_examples=25, deadline=None)
     def test_both_rules_are_one_at_another_server_lr(self, beta, seed):
@@ -226,6 +227,7 @@ class TestFedEve:
             assert traced["kalman_gain"] == pytest.approx(kappa, rel=1e-12)
             variance = (1 - kappa) * predicted
 
+    @pytest.mark.oracle
     def test_a_gain_of_1_is_fedavg_from_the_prediction(self):
         """w+ = w - D, D at w - M: with identical clients k (x - b), x+ = (1 - k) x + k (M + b) (oracle iii)."""
         k = 1 - 0.9**2
@@ -321,6 +323,7 @@ def by_steps(algorithm, lr, folder):
 
 
 class TestFedNova:
+    @pytest.mark.oracle
     def test_unequal_steps_do_not_move_the_fixed_point(self, tmp_path):
         """At the optimum of the mean but for O(lr); FedAvg's is that of steps as weights (card 1.4, oracle iii)."""
         optimum = (2 * -1 + 3) / 3

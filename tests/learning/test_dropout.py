@@ -25,6 +25,7 @@ def test_share_and_scale():
         assert torch.allclose(kept[kept > 0], torch.tensor(1 / (1 - p)))
 
 
+@pytest.mark.oracle
 def test_masks_of_different_keys_steps_layers_and_positions_are_uncorrelated():
     """|correlation| < 5 / sqrt(n) for each pair; a step's key differs from the next key's."""
     steps = [int(key) for key in step_keys(torch.tensor([7, 7 + 2**40]), 3)]

@@ -137,6 +137,7 @@ def test_published_values_with_sample_weights(tmp_path):
     assert edgefl.run(given).rounds["parameter"].to_numpy() == pytest.approx(WEIGHTED, abs=1e-9)
 
 
+@pytest.mark.oracle
 def test_fedssg_takes_participation_from_the_scenario():
     """Without `participation`, m / N is the list's mean, 2.25 of 3; with it, that is what counts."""
     given = scenario({"kind": "fedssg", "alpha": 0.1, "participation": 1.0})

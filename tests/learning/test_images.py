@@ -84,6 +84,7 @@ def test_real_files(data_folder, monkeypatch, dataset, sizes, shape, classes, ac
     assert (nearest == data.test_y).mean() == pytest.approx(accuracy, abs=0.01)
 
 
+@pytest.mark.oracle
 def test_ten_letters_as_in_fedssg(data_folder, monkeypatch):
     monkeypatch.setenv("EDGEFL_DATA", str(data_folder))
     whole = Emnist(split="byclass").load()

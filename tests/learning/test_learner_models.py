@@ -290,6 +290,7 @@ class TestDropout:
             plan = Plan("batched", "vmap", width)
             assert_alike(oracle, trained(self.model, self.shape, self.classes, plan, local_steps=2), 1e-10)
 
+    @pytest.mark.oracle
     @pytest.mark.parametrize("algorithm", [FedAvg(), Moon(first_previous="random")])
     @pytest.mark.parametrize("model", [Mlp(hidden=(6,), dropout=0.5), Fcn(hidden=(7, 6), dropout=0.3)])
     def test_layers_by_hand_draw_the_same_masks(self, model, algorithm):
@@ -300,6 +301,7 @@ class TestDropout:
             plan = Plan("batched", "layers", width)
             assert_alike(oracle, trained(model, (4,), 3, plan, algorithm, local_steps=4), 1e-10)
 
+    @pytest.mark.oracle
     def test_representations_before_the_last_dropout_by_hand(self):
         oracle = trained(LeNetFemnist(), (28, 28), 3, SERIAL, Moon(first_previous="random"), local_steps=2)
         by_hand = trained(LeNetFemnist(), (28, 28), 3, KERNELS["layers"], Moon(first_previous="random"), local_steps=2)

@@ -57,6 +57,7 @@ def _same_draws():
     torch.manual_seed(0)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("model", "shape", "classes", "parameters", "multiplications"), CASES)
 def test_published_sizes(model, shape, classes, parameters, multiplications):
     """Algorithm cards, section 4.1; the module itself; and torch's FLOP counter (2 FLOPs a multiplication).
@@ -70,6 +71,7 @@ def test_published_sizes(model, shape, classes, parameters, multiplications):
     assert model.multiplications(shape, classes) == multiplications == counter.get_total_flops() / 2 / 3
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("model", "shape"),
     [
@@ -146,6 +148,7 @@ PADDED = [
 ]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("model", "classes", "rows", "table"), PADDED)
 def test_padding_counts_for_nothing(model, classes, rows, table):
     """The last row holds nothing but padding; neither it nor the padding's own embedding disturbs anything."""

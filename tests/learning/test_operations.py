@@ -146,6 +146,7 @@ class Weighted(FedAvg):
         return gradient + 0.0 * (local.weight.sqrt() * w + local.steps.log() + local.index.clamp(max=1))
 
 
+@pytest.mark.oracle
 def test_scalars_are_tensors_as_in_the_engine():
     assert isinstance(LocalContext(torch.zeros(1), 0.1).weight, float)
     assert counted_by_torch(Weighted(), 5) - counted_by_torch(Weighted(), 4) == 5

@@ -97,11 +97,13 @@ def check_rounds(maker, plan, processes=0, lr=0.3):
         assert learner.evaluate(server["w"]).result().loss == pytest.approx(float(test_loss), rel=1e-9)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("maker", ALL, ids=name_of)
 def test_a_users_network_learns_as_in_plain_pytorch(maker):
     check_rounds(maker, SERIAL)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("maker", [maker for maker in ALL if maker not in ONE_BY_ONE], ids=name_of)
 def test_clients_together_learn_as_in_plain_pytorch(maker):
     """Two of the three, and then the third by itself."""
@@ -120,12 +122,14 @@ def refusal(maker):
         return make(model_of(maker), data=data_of(maker), parts=parts_in_order(SIZES)).refusal(TOGETHER)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("width", [1, 2])
 @pytest.mark.parametrize("maker", BY_HAND, ids=name_of)
 def test_gradients_by_hand_are_those_of_plain_pytorch(maker, width):
     check_rounds(maker, Plan("batched", "layers", width))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("maker", WITH_STATE, ids=name_of)
 def test_workers_do_not_share_state(maker):
     check_rounds(maker, SERIAL, processes=2)
@@ -151,6 +155,7 @@ def test_the_random_draws_of_a_step_leave_torchs_generator_alone():
     assert torch.equal(torch.rand(2), expected)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("maker", ALL, ids=name_of)
 def test_good_networks_pass_the_trial(maker):
     assert problem_of(maker) is None

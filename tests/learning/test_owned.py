@@ -185,6 +185,7 @@ def test_movielens_profiles(tmp_path):
     assert Din().misfit(data.test_x, data.classes) is None
 
 
+@pytest.mark.oracle
 def test_movielens_is_ranked_user_by_user(tmp_path):
     """The columns of a run, against the final model's logits by plain torch."""
     torch = pytest.importorskip("torch")
@@ -290,6 +291,7 @@ def samples(data):
     return [data.train_x[data.owner == owner] for owner in range(data.owner.max() + 1)]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("beta", [0.0, 0.5, 2.0])
 def test_synthetic_inputs_follow_their_law(beta):
     """Over devices, centers B ~ N(0, beta^2) and means v ~ N(B, 1); inside, variances j^-1.2 (3 to 4 sigma)."""
@@ -345,6 +347,7 @@ def multinomial_regression(x, y, penalty=1e-3):
     return found.x.reshape(shape)
 
 
+@pytest.mark.oracle
 def test_synthetic_classifiers():
     """All devices of the IID one have one linear classifier; of the other, each has its own."""
     small = {"owners": 10, "features": 6, "classes": 4, "seed": 3}

@@ -75,6 +75,7 @@ def test_iid_devices_have_similar_labels():
     assert stats.kstest(values, "uniform").pvalue > 0.01
 
 
+@pytest.mark.oracle
 def test_a_large_alpha_is_nearly_iid():
     """The statistic per degree of freedom, 1 for independence; the last samples, of few classes, go to few devices."""
     tables = [stats.chi2_contingency(counts(split(Dirichlet(alpha=1e6), seed=seed))) for seed in range(40)]
@@ -85,6 +86,7 @@ def test_the_test_tells_skewed_devices_from_iid_ones():
     assert stats.chi2_contingency(counts(split(Dirichlet(alpha=0.3)))).pvalue < 1e-100
 
 
+@pytest.mark.oracle
 def test_class_mixes_follow_the_dirichlet_law():
     """With samples in plenty (nothing runs out), E[p^2] = (alpha + 1) / (K (K alpha + 1)) for each class share p."""
     labels = np.repeat(np.arange(5), 20_000)
@@ -160,6 +162,7 @@ def test_missing_file(tmp_path):
             split(FilePartition(path=path))
 
 
+@pytest.mark.oracle
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=12))
 def test_pieces_are_the_list_of_their_parts(sizes):
     order = np.random.default_rng(1).permutation(sum(sizes))

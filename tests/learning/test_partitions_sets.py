@@ -101,6 +101,7 @@ class TestTwoClass:
         parts = np.concatenate(TwoClass().split(UNEVEN, 10, rng()))
         assert len(set(parts.tolist())) == len(parts)
 
+    @pytest.mark.oracle
     def test_every_class_is_as_likely(self):
         tables = np.array([(held(TwoClass(), count=5, seed=seed) > 0).sum(axis=0) for seed in range(200)])
         assert stats.chisquare(tables.sum(axis=0)).pvalue > 0.01
@@ -136,6 +137,7 @@ class TestTwoShard:
         assert (sizes % 10 == 0).all()
         assert patterns.shape[1] <= 10
 
+    @pytest.mark.oracle
     def test_batches_are_drawn(self):
         """Two labels are in one batch of ten with probability 9 / 99; 300 seeds."""
         together = 0
@@ -285,6 +287,7 @@ class TestLabelOverlap:
         sizes = [len(part) for part in LabelOverlap().split(UNEVEN, 14, rng())]
         assert max(np.ptp(sizes[:7]), np.ptp(sizes[7:])) <= 1
 
+    @pytest.mark.oracle
     @settings(max_examples=50)
     @given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.integers(1, 6), st.floats(1e-3, 100))
     def test_filling_uses_every_sample(self, sizes, count, alpha):
@@ -294,6 +297,7 @@ class TestLabelOverlap:
         assert table.sum(axis=1).tolist() == sizes
         assert np.ptp(table.sum(axis=0)) <= 1
 
+    @pytest.mark.oracle
     def test_the_chance_of_a_class_is_that_of_drawing_it_in_so_many_tries(self):
         """Against the tries themselves: at most 3 * 3 + 5 draws from the mix, then one of the classes that are left."""
         mix = np.array([0.9, 0.07, 0.03])
@@ -309,6 +313,7 @@ class TestLabelOverlap:
         assert stats.chisquare(found[1:], 20_000 * chances[1:]).pvalue > 0.01
         assert found[1] / 20_000 < 0.66  # and not 0.7, as it would be with tries without end
 
+    @pytest.mark.oracle
     def test_mixes_follow_the_dirichlet_law(self):
         """The first device, for which nothing has run out: E[p^2] = (alpha + 1) / (K (K alpha + 1)); 300 devices."""
         alpha = 0.5

@@ -64,6 +64,7 @@ def test_more_devices_than_samples(partition):
         partition.split(LABELS, 1001, rng())
 
 
+@pytest.mark.oracle
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=40).filter(any), st.integers(0, 3000))
 def test_apportioned_sizes_add_up_and_are_near_the_weights(weights, more):
     samples = len(weights) + more
@@ -73,11 +74,13 @@ def test_apportioned_sizes_add_up_and_are_near_the_weights(weights, more):
     assert np.abs(sizes - 1 - more * w / w.sum()).max() < 1 + 1e-6
 
 
+@pytest.mark.oracle
 @given(st.integers(1, 50), st.integers(0, 500))
 def test_even_sizes(count, samples):
     assert evenly(samples, count).tolist() == [len(part) for part in np.array_split(np.arange(samples), count)]
 
 
+@pytest.mark.oracle
 @given(st.lists(st.lists(st.integers(0, 5), min_size=3, max_size=3), min_size=1, max_size=6), st.integers(0, 3))
 def test_a_table_is_dealt_as_it_says(rows, unused):
     table = np.array(rows)
@@ -119,6 +122,7 @@ class TestSizes:
     def test_stratified_is_exact_where_it_divides(self):
         assert (counts(Iid(stratified=True).split(LABELS, 20, rng())) == 5).all()
 
+    @pytest.mark.oracle
     def test_quantity_skew_follows_the_dirichlet_law(self):
         """E[p^2] = (alpha + 1) / (N (N alpha + 1)); 100 draws of 20 shares, standard error 4 %."""
         alpha = 0.5
@@ -133,6 +137,7 @@ class TestSizes:
         assert stats.chi2_contingency(held).pvalue > 0.01
         assert np.ptp(held.sum(axis=1)) > 500
 
+    @pytest.mark.oracle
     def test_lognormal_sizes(self):
         """Sizes are lognormal(log(n / N), sigma) up to a common factor."""
         labels = np.repeat(np.arange(10), 20_000)
@@ -140,6 +145,7 @@ class TestSizes:
         assert logs.std(ddof=1) == pytest.approx(0.5, rel=0.12)
         assert stats.kstest((logs - logs.mean()) / 0.5, "norm").pvalue > 0.01
 
+    @pytest.mark.oracle
     def test_sizes_leave_the_class_mixes_as_they_were(self):
         """Every device's mix still has E[p^2] = (alpha + 1) / (K (K alpha + 1)); devices of 100 samples and more."""
         labels = np.repeat(np.arange(5), 20_000)
@@ -222,6 +228,7 @@ class TestDirichletByClass:
         parts = DirichletByClass(alpha=1.0, min_samples=10).split(LABELS, 20, rng())
         assert min(len(part) for part in parts) >= 10
 
+    @pytest.mark.oracle
     @pytest.mark.parametrize(
         ("partition", "reason"),
         [

@@ -32,6 +32,7 @@ def divided(partition, train, test, devices, seed=1):
     return parts, partition.assign_test(Labelled(train), parts, Labelled(test), rng)
 
 
+@pytest.mark.oracle
 @settings(max_examples=50)
 @given(
     partition=st.sampled_from([Iid(), DirichletByClass(alpha=0.2), DirichletByClass(alpha=5.0)]),
@@ -149,6 +150,7 @@ def like_train(keys):
     return {**keys, "data": {**keys["data"], "test_partition": "like_train"}}
 
 
+@pytest.mark.oracle
 def test_bias_statistics_are_of_the_test_part(tmp_path):
     """As by hand from the final model, of the devices that have test samples; nothing else changes."""
     result = edgefl.run(like_train(DIGITS), out=tmp_path / "run")

@@ -55,6 +55,7 @@ def check(layer, side, *, channels_last):
     return own, saved
 
 
+@pytest.mark.oracle
 @settings(max_examples=40, deadline=None)
 @given(convolutions(1))
 def test_one_input_channel(made):
@@ -63,6 +64,7 @@ def test_one_input_channel(made):
     assert columns is not None  # the forward pass was a product, too
 
 
+@pytest.mark.oracle
 @settings(max_examples=40, deadline=None)
 @given(convolutions(MANY), st.booleans())
 def test_many_input_channels(made, channels_last):

@@ -159,12 +159,14 @@ def learner(monkeypatch):
         yield make
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("processes", [0, 1, 3])
 def test_a_plan_does_not_depend_on_the_machine(learner, processes):
     of = learner(Fcn(hidden=(5,)), plan=None, processes=processes)
     assert of.plan == Plan("batched", "layers", 32)
 
 
+@pytest.mark.oracle
 def test_a_shipped_model_without_gradients_by_hand(learner):
     data = random_data(200, "float32", shape=(3, 32, 32))
     assert learner(ResNet18(), data=data, plan=None).plan == SERIAL

@@ -64,6 +64,7 @@ def test_random_scores():
 SAMPLES = st.lists(st.tuples(st.integers(0, 4), st.booleans(), st.integers(0, 2)), min_size=1, max_size=30)
 
 
+@pytest.mark.oracle
 @given(SAMPLES)
 def test_auc_and_ranks_by_counting(samples):
     """Few different scores, so that many are equal."""

@@ -78,6 +78,7 @@ class TestPool:
 
 
 class TestLearning:
+    @pytest.mark.oracle
     @pytest.mark.parametrize("redivide", ["iid", {"kind": "dirichlet_by_class", "alpha": 0.1}])
     def test_one_full_step_of_all_is_gradient_descent_on_the_pool(self, redivide):
         """Weighted by samples, moves add up to the gradient over the pool, however that is divided."""
@@ -88,6 +89,7 @@ class TestLearning:
         own = run(**full, algorithm={"kind": "fedavg", "weighting": "uniform"})
         assert np.abs(uniform.parameters - own.parameters).max() > 1e-3
 
+    @pytest.mark.oracle
     @pytest.mark.parametrize(
         "changes",
         [
@@ -112,6 +114,7 @@ class TestLearning:
         assert anew.rounds["train_loss"].equals(held.rounds["train_loss"])
         assert not anew.devices["compute_s"].equals(run(**everybody).devices["compute_s"])
 
+    @pytest.mark.oracle
     def test_serial_and_batched_learn_the_same(self):
         batched = {**BASE["training"], "engine": "batched", "width": 4}
         apart = run("iid").parameters - run("iid", training=batched).parameters
@@ -130,6 +133,7 @@ class TestLearning:
         taken = result.labels_by_round.groupby("round")["device"].nunique()
         assert taken.tolist() == result.rounds["selected"].tolist()
 
+    @pytest.mark.oracle
     def test_late_devices_keep_their_shares_from_the_others(self):
         """With a deadline, and with more devices than asked for: the pool is of all that begin, late ones too."""
         late = {"server": {"participants": 6, "policy": "deadline", "deadline_s": 0.2}, "radio": {"bandwidth_hz": 5e4}}
@@ -202,6 +206,7 @@ class TestLabelsByRound:
         assert edgefl.read(tmp_path / "run").labels_by_round.equals(labels)
         assert "labels_by_round.csv" in json.loads((tmp_path / "run" / "manifest.json").read_text())["digests"]
 
+    @pytest.mark.oracle
     def test_even_shares_differ_between_rounds_only(self):
         """Period drift without client drift: the classes of a round's devices are alike, those of rounds are not."""
         within, between = spreads(run("iid", train=False, **self.REPORT, rounds=12).labels_by_round)
@@ -209,6 +214,7 @@ class TestLabelsByRound:
         assert within < 0.25 * own_within
         assert between == pytest.approx(own_between, rel=1e-9)  # a round's pool is the same
 
+    @pytest.mark.oracle
     def test_uneven_shares_of_even_data_differ_within_rounds_only(self):
         """Client drift without period drift."""
         even = {"data": {"partition": {"kind": "iid", "stratified": True}}}

@@ -109,6 +109,7 @@ def test_the_algorithms_own_loss_is_added():
     assert both.detach().numpy() == pytest.approx(apart.detach().numpy(), rel=1e-6)
 
 
+@pytest.mark.oracle
 def test_engines_agree():
     """Over two sessions, so that there are old classes, with devices of unequal sizes."""
     data = {"dataset": "digits", "partition": {"kind": "label_overlap", "overlap": 0.4}}
@@ -121,6 +122,7 @@ def test_engines_agree():
     assert np.abs(both[0] - both[1]).max() < 1e-5
 
 
+@pytest.mark.oracle
 def test_the_teacher_holds_back():
     """The first session, where nothing is old, is the same whatever the weight; in the second it is not."""
     few, many = (distilled(weight, loss="relation", rounds=3) for weight in (0.1, 5.0))

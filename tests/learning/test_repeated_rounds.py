@@ -8,6 +8,7 @@ from repeated_rounds import WAYS, check_same_bytes, fits
 from edgefl.learning.learner import learner
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", ["fcn", "lenet5", "cnn_mnist"])
 @pytest.mark.parametrize(("engine", "graphs"), WAYS)
 def test_the_same_bytes_twice_and_when_resumed(name, engine, graphs):
@@ -15,6 +16,7 @@ def test_the_same_bytes_twice_and_when_resumed(name, engine, graphs):
     check_same_bytes(name, engine, graphs, "cpu")
 
 
+@pytest.mark.oracle
 def test_a_run_that_depends_on_the_one_before_fails():
     """The check notices a difference in the last round of the second run."""
     counts = iter(range(1000))

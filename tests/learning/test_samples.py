@@ -315,6 +315,7 @@ class TestTraining:
 
         return run
 
+    @pytest.mark.oracle
     @pytest.mark.parametrize("training", [{}, {"batch_size": "full"}])
     def test_engines_agree(self, trained, training):
         augmentation = Augmentation(crop_padding=2)
@@ -354,6 +355,7 @@ class TestTraining:
         constant = trained(SERIAL, None, devices=[3], index=index, x=x, **work)[0]
         assert torch.allclose(got, constant, rtol=1e-9, atol=1e-12) == (steps == 1)
 
+    @pytest.mark.oracle
     @pytest.mark.parametrize("plan", PLANS[::3], ids=str)
     def test_devices_alone_or_together_or_in_a_worker(self, trained, plan):
         augmentation = Augmentation(crop_padding=2)
@@ -362,6 +364,7 @@ class TestTraining:
         assert torch.allclose(together, alone, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("engine", ["serial", "batched"])
 def test_augmentation_works_in_a_scenario(engine):
     def run(**augmentation):

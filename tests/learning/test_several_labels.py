@@ -196,6 +196,7 @@ def test_mini_batches_of_unequal_clients_are_those_of_plain_torch(plan, momentum
     assert test.accuracy == pytest.approx(float((outputs.argmax(1) == y)[counts].double().mean()), rel=1e-12)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("plan", PLANS, ids=str)
 def test_the_gradient_of_all_samples_weighs_each_label_the_same(plan):
     """SCAFFOLD's option I: one pass over a client's samples in batches, whose padding differs."""
@@ -280,6 +281,7 @@ def test_one_label_a_sample_is_a_row_of_one_bit_for_bit(engine, algorithm):
     assert runs[0].summary["fairness"] == runs[1].summary["fairness"]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("void", "engine"), [(255, "serial"), (IGNORED, "batched")])
 def test_segmentation_by_pixels_takes_the_steps_of_softmax_regression(engine, void):
     rng = np.random.default_rng(4)
@@ -374,6 +376,7 @@ def gathered(outputs, labels):  # fails on a label of -100
     assert own.rounds["test_loss"].tolist() == pytest.approx(ours.rounds["test_loss"].tolist(), rel=1e-6)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -483,6 +486,7 @@ def test_a_column_of_labels_is_refused_by_a_network_that_gives_one_class_a_sampl
             edgefl.run({"data": {"dataset": dataset}, "model": {"kind": kind}, "devices": {"count": 2}}, train=False)
 
 
+@pytest.mark.oracle
 def test_classes_that_occur_in_no_label_are_named_by_the_networks_outputs():
     """The vocabulary of a network is often larger than that of a small data set."""
     x, y = sequences(30)
@@ -564,6 +568,7 @@ made = nn.CrossEntropyLoss(ignore_index=0, reduction="none")
 """
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("loss", "message"),
     [
@@ -604,6 +609,7 @@ def test_masks_of_another_shape_are_refused_with_a_remedy(shape, message):
         edgefl.run(wanted, train=False)
 
 
+@pytest.mark.oracle
 @settings(max_examples=30)
 @given(
     clients=st.integers(1, 3),

@@ -24,6 +24,7 @@ GAMES = st.integers(1, 5).flatmap(
 )
 
 
+@pytest.mark.oracle
 @given(GAMES)
 def test_the_mean_gain_over_all_orders_and_efficiency(game):
     """By the definition: over all n! orders; the values add up to v(all) - v(none)."""
@@ -110,6 +111,7 @@ DIGITS = {
 }
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("algorithm", "participants"), [("fedavg", 3), ("mifa", 3), ("feddyn", 3), ("fedasync", 3), ("fedavg", EXACT + 2)]
 )
@@ -127,6 +129,7 @@ def test_contributions_add_up_and_change_nothing(algorithm, participants):
     assert without.contributions.empty
 
 
+@pytest.mark.oracle
 def test_contributions_on_disk(tmp_path):
     keys = {**DIGITS, "server": {"participants": 3}, "report": {"contributions": {"every": 2}}}
     result = edgefl.run(keys, out=tmp_path / "run")

@@ -55,6 +55,7 @@ def check_replays(task, plan, **keys):
     return recorder
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("name", "plan"),
     [
@@ -69,6 +70,7 @@ def test_every_algorithm(name, plan):
     assert recorder.replays == FULL_STEPS
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("training", "plan"),
     [
@@ -81,27 +83,32 @@ def test_every_solver_that_does_not_count(training, plan):
     assert check_replays(small_task(Scaffold(), sizes=sizes, **training), plan).replays > 0
 
 
+@pytest.mark.oracle
 def test_a_solver_that_counts_steps_is_not_recorded():
     for training in ({"optimizer": "adam"}, {"epoch_lr_decay": 0.9}):
         assert check_replays(small_task(**training), LAYERS).records == 0
 
 
+@pytest.mark.oracle
 def test_clients_may_start_from_different_models():
     assert check_replays(small_task(Scaffold()), LAYERS, same_start=False).records == 1
 
 
+@pytest.mark.oracle
 def test_dropout_draws_again_in_each_step():
     task = small_task(model=Mlp(dropout=0.5))
     for plan in (LAYERS, VMAP):
         assert check_replays(task, plan).replays == FULL_STEPS
 
 
+@pytest.mark.oracle
 def test_batch_normalisation_replays_steps_of_equal_batches():
     model, shape, classes = default("svhn_cnn")
     task = small_task(model=model, shape=shape, classes=classes, sizes=[10, 10], batch_size=2)
     assert check_replays(task, VMAP).replays == 2 * 2 * 5
 
 
+@pytest.mark.oracle
 def test_augmentation():
     images = np.random.default_rng(0).integers(0, 255, (24, 1, 28, 28)).astype(np.float64)
     augmentation = Augmentation(crop_padding=2)
@@ -113,6 +120,7 @@ def test_a_cohort_with_few_full_steps_is_not_recorded():
     assert check_replays(small_task(local_epochs=1), LAYERS).records == 0
 
 
+@pytest.mark.oracle
 def test_another_shape_or_session_gets_another_record():
     recorder = Recorder()
     task = small_task(Scaffold())
@@ -184,6 +192,7 @@ def bytes_of(sent):
     return [{name: value.numpy().tobytes() for name, value in numbers(trained).items()} for trained in sent]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("model", "plan"), [(Fcn(hidden=(8,)), VMAP), (Mlp(dropout=0.5), LAYERS)])
 def test_a_step_that_cannot_be_recorded_is_taken(model, plan, caplog):
     """The bytes are those of recorded steps, and the run says once that it records none."""
@@ -258,6 +267,7 @@ def test_devices_with_other_numbers_of_samples():
         assert torch.allclose(found[1][name], value, rtol=1e-9, atol=1e-12), name
 
 
+@pytest.mark.oracle
 def test_labels_of_pixels_of_which_some_do_not_count():
     model = Imported(import_path="test_step_graphs:pixelwise")
     model._maker = pixelwise

@@ -226,6 +226,7 @@ steps = st.lists(
 )
 
 
+@pytest.mark.oracle
 @settings(deadline=None, derandomize=True)
 @given(steps)
 def test_all_homes_are_a_dict(sequence):

@@ -77,6 +77,7 @@ def test_a_draw_is_the_devices_and_the_rounds():
     assert len(set(work.steps(np.zeros(9, dtype=int), np.arange(9)))) > 4
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("training", [{"stragglers": {"share": 0}}, {"local_epochs": 1, "stragglers": {"share": 1}}])
 def test_stragglers_with_nothing_to_leave_out_change_nothing(training):
     with_them = run(training=training)
@@ -119,6 +120,7 @@ def learned(plan, algorithm=None, **training):
         return updates
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("plan", [SERIAL, Plan("batched", "vmap", 8), Plan("batched", "layers", 2)], ids=str)
 def test_a_straggler_learns_what_fewer_epochs_teach(plan):
     """Also what the server is told of steps, in FedNova's effective ones."""
@@ -131,6 +133,7 @@ def test_a_straggler_learns_what_fewer_epochs_teach(plan):
             assert torch.allclose(stragglers.vectors[name][device], vector[device], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.oracle
 def test_dropped_stragglers_still_cost_time_and_energy():
     """Kept or dropped, stragglers take the same time and energy; what is learned is then learned without them."""
     stragglers = {"local_epochs": 4, "batch_size": 30, "stragglers": {"share": 0.5}}

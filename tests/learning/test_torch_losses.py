@@ -92,6 +92,7 @@ def test_tensors_among_the_keys_are_written_as_lists():
     assert np.array_equal(again.parameters, result.parameters)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("labels", "loss", "message"),
     [
@@ -168,6 +169,7 @@ def test_loss_of_positive_outputs_learns_as_in_plain_torch(network, labels, loss
     assert result.rounds["test_loss"].iloc[-1] == pytest.approx(tested, rel=1e-5)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("model", "loss", "message"),
     [
@@ -217,6 +219,7 @@ def test_arguments_in_other_forms_are_refused(loss, key, value, message):
         load({"training": {"loss": {"kind": f"torch.nn:{loss}", key: value}}})
 
 
+@pytest.mark.oracle
 @pytest.mark.filterwarnings("error")
 def test_refusals_name_no_place_in_torch():
     with pytest.raises(InputError, match="BCELoss does not suit these outputs and labels: ") as caught:
@@ -242,6 +245,7 @@ def test_object_in_place_of_a_class_is_named(key):
             load({section: {inner: value} if inner else value})
 
 
+@pytest.mark.oracle
 def test_functions_keep_their_reduction_of_none():
     loss = {"kind": functional.cross_entropy, "reduction": "none", "label_smoothing": 0.2}
     function = edgefl.run(keys(CLASSES, loss), device="cpu")

@@ -49,6 +49,7 @@ def test_each_family_learns_as_its_module(name):
     assert problem_of(name, **keys) is None
 
 
+@pytest.mark.oracle
 def test_auxiliary_outputs_are_refused_before_the_run():
     assert problem_of("googlenet", init_weights=False) == (
         "googlenet: in training must give [B, 10], got GoogLeNetOutputs for B = 4: switch auxiliary outputs off"

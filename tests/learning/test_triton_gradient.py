@@ -86,6 +86,7 @@ def test_gradients_of_the_catalogue(name):
     assert_alike(found, right, max(1e-5, 10 * error))
 
 
+@pytest.mark.oracle
 def test_the_catalogue_is_complete():
     """All that has convolutions is in the list above, and nothing else fits."""
     fitting = []
@@ -171,6 +172,7 @@ def test_double_precision_does_not_fit():
     assert not TritonGradient.fits(Network(case.network.module.double()), case.model)
 
 
+@pytest.mark.oracle
 def test_statistics_move_as_torchs_over_several_steps():
     """Running means, variances, and the count of steps, which a user's network carries."""
     case = Case("batch norm")
@@ -265,6 +267,7 @@ def rehearsed(of):
     return str(caught.value)
 
 
+@pytest.mark.oracle
 def test_a_wrong_gradient_is_found_before_the_first_round(monkeypatch):
     right = pixel_layers.weight_gradient
     monkeypatch.setattr(pixel_layers, "weight_gradient", lambda *args: 1.1 * right(*args))
@@ -281,6 +284,7 @@ def test_errors_of_the_compiler_are_refusals(monkeypatch):
     assert "shared memory" in rehearsed(learner("plain", SERIAL))
 
 
+@pytest.mark.oracle
 def test_a_right_gradient_is_accepted():
     of = learner("residual, batch norm", SERIAL)
     of._workers._workers[0].handler.rehearse(Plan("batched", "triton", 1), of._first_inputs())

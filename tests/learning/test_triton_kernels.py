@@ -94,6 +94,7 @@ def test_weights_are_packed_out_of_a_flat_vector():
     assert into[:, 61:].abs().sum() == 0
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("channels", "groups", "with_residual", "relu"),
     [
@@ -152,6 +153,7 @@ def test_moments_of_large_numbers_keep_their_digits():
     assert close(moments.variance, x.double().flatten(1, 3).var(1, correction=0), 1e-4)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("window", ["halving", "uneven", "past the edge", "stem"])
 def test_maxima_and_their_gradients(window):
     """To the last bit, and with many equal numbers, of which torch takes the first."""

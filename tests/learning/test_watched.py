@@ -69,6 +69,7 @@ LATE = [
 ]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("engine", "broken", "rounds", "hook", "text"), LATE)
 def test_the_round_and_the_hook_are_named_and_finished_rounds_stay(engine, broken, rounds, hook, text, monkeypatch):
     from edgefl.learning.algorithms import rehearsal
@@ -86,6 +87,7 @@ class Plain(FedAvg):
     """FedAvg from outside."""
 
 
+@pytest.mark.oracle
 def test_a_learning_rate_that_is_too_high_stays_the_cause():
     result = edgefl.run(digits(Plain(), lr=1e9, engine="serial"), device="cpu")
     assert result.status == "failed"

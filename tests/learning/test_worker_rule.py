@@ -80,6 +80,7 @@ def test_uncountable_operations_are_worth_processes(task, monkeypatch):
     assert pays_for_processes(of, 1)
 
 
+@pytest.mark.oracle
 def test_no_byte_depends_on_it(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     alone = edgefl.run(SMALL, device="cpu")

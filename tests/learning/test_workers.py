@@ -83,6 +83,7 @@ class TestSlab:
         sent = [message(), torch.arange(30.0), torch.arange(10**4), torch.arange(7)]
         assert_same(slab.unpack(slab.pack(sent)), sent)
 
+    @pytest.mark.oracle
     def test_the_memory_is_smaller_where_the_address_space_ends(self, monkeypatch):
         plain = mmap.mmap
 
@@ -123,6 +124,7 @@ class TestForked:
         right = torch.arange(1000.0, 3000.0)
         assert_same(forked.call("swap", [left, right], same), (right, left))
 
+    @pytest.mark.oracle
     def test_small_shared_memory_changes_nothing(self, monkeypatch):
         monkeypatch.setattr(slab_module, "SLAB_BYTES", 1000)
         worker = ForkedWorker(Handler())
@@ -154,6 +156,7 @@ class TestForked:
             forked.call("nothing", [], same)
         assert forked.call("echo", [5], same) == 5
 
+    @pytest.mark.oracle
     @pytest.mark.parametrize("when", ["between calls", "in a call"])
     def test_a_killed_worker_is_named(self, forked, when):
         if when == "between calls":
@@ -166,6 +169,7 @@ class TestForked:
         with pytest.raises(RunError, match=r"exit code -9"):
             forked.call("echo", [1], same)
 
+    @pytest.mark.oracle
     def test_torch_has_one_thread(self, forked):
         before = torch.get_num_threads()
         torch.set_num_threads(2)  # in the parent, of a worker that is there already
@@ -178,6 +182,7 @@ class TestForked:
 
 
 class TestWorkers:
+    @pytest.mark.oracle
     @pytest.mark.parametrize("processes", [0, 1, 3])
     def test_more_calls_than_workers(self, workers, processes):
         of = workers(processes)
@@ -186,6 +191,7 @@ class TestWorkers:
         results = [future.result() for future in futures]
         assert all(torch.equal(result, torch.full((1000,), float(k))) for k, result in enumerate(results))
 
+    @pytest.mark.oracle
     def test_all_workers_work(self, workers):
         together = multiprocessing.get_context("fork").Barrier(2, timeout=30)
 
@@ -214,6 +220,7 @@ class TestWorkers:
         found = {future.result() for future in [of.submit("meet", list, same) for _ in range(2)]}
         assert found == {id(handler) for handler in handlers}
 
+    @pytest.mark.oracle
     def test_results_are_taken_before_their_memory_is_used_again(self, workers):
         """`take` sees the tensor as it was returned, however slow it is; what is not copied is lost."""
         of = workers(1)
@@ -226,6 +233,7 @@ class TestWorkers:
         assert [taken.unique().tolist() for taken, _ in results] == [[float(k)] for k in range(8)]
         assert results[0][1].unique().tolist() == [7.0]
 
+    @pytest.mark.oracle
     def test_arguments_are_made_when_a_worker_is_free(self, workers):
         of = workers(1)
         made = []
@@ -240,6 +248,7 @@ class TestWorkers:
         assert [future.result() for future in futures] == [0.2, 0.2]
         assert made == [0, 1]
 
+    @pytest.mark.oracle
     @pytest.mark.parametrize("processes", [0, 1])
     def test_an_exception_leaves_the_worker_to_the_next_call(self, workers, processes):
         of = workers(processes)
@@ -252,6 +261,7 @@ class TestWorkers:
                 of.submit("echo", lambda: [0], lambda result: 1 / result).result()
         assert of.submit("echo", lambda: [5], same).result() == 5
 
+    @pytest.mark.oracle
     def test_other_workers_continue_when_one_is_killed(self, workers):
         of = workers(2)
         os.kill(pids(of)[0], signal.SIGKILL)
@@ -260,6 +270,7 @@ class TestWorkers:
 
 
 class TestTheEnd:
+    @pytest.mark.oracle
     def test_close_ends_the_processes(self, workers):
         of = workers(2)
         before = pids(of)
@@ -268,6 +279,7 @@ class TestTheEnd:
         assert not any(alive(pid) for pid in before)
         assert exit_codes(of) == [0, 0]  # by themselves, not by force
 
+    @pytest.mark.oracle
     @pytest.mark.parametrize("first", [0, 1])
     def test_close_ends_the_processes_of_one_of_two(self, workers, first):
         """A worker that held the other's pipe would keep it waiting."""

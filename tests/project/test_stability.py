@@ -49,6 +49,7 @@ def test_page_lists_the_verbs():
     assert listed("Verbs") == verbs().keys()
 
 
+@pytest.mark.oracle
 def test_commands_of_artifact_evaluation_exist():
     commands = re.findall(r"`edgefl ([^`]+)`", (DOCS / "artifact-evaluation.md").read_text())
     assert len(commands) > 10

@@ -98,6 +98,7 @@ def test_repeated_attempts_have_no_further_access():
 # Rounds
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("policy", ["synchronous", "hierarchical"])
 def test_a_round_is_longer_by_both_and_its_devices_wait_at_idle_power(policy, sharing):
@@ -151,6 +152,7 @@ def test_each_message_of_split_learning_has_access():
     assert extra_s == pytest.approx(3 * DOWN_S + 3 * UP_S, abs=1e-9)
 
 
+@pytest.mark.oracle
 def test_polls_ask_too():
     """Model down and loss up; then the update up, as the chosen devices have the model."""
     server = {"selection": {"kind": "power_of_choice", "d": 6}, "participants": 6}

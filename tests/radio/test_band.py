@@ -173,6 +173,7 @@ def test_band_is_never_idle_with_transfers_under_way():
     assert busy_s - queue.sizes.sum() < 2 * len(end) / SERVICE_SLOTS
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("radio", [
     {}, {"fading": "none"}, {"fading": "block"}, {"fading": "jakes"}, {"fading": "tdl"},
     {"fading": {"kind": "ricean", "k_mean_db": 5.0, "k_std_db": 2.0}},

@@ -69,6 +69,7 @@ def test_attempts_count_in_time_bytes_and_energy(sharing):
     check_books(result.rounds, found, result.summary)
 
 
+@pytest.mark.oracle
 def test_failures_have_their_probability():
     """3,000 transfers each way, p = 0.3 and two attempts: 9 % fail, within four standard deviations (2.1 %)."""
     ids = np.arange(3_000)
@@ -111,6 +112,7 @@ def test_all_attempts_together_have_the_longest_time(sharing):
     assert down.sent_bits == pytest.approx([whole * 3e7 + rest * 100e6 * SLOT_S * math.log2(1 + snr)], rel=1e-9)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("transfer", ["slots", "fast"])
 @pytest.mark.parametrize("speed_mps", [0.0, 1e-4])
@@ -275,6 +277,7 @@ def test_bits_on_a_shared_band_add_up_to_the_bands():
     assert server.ledger.rounds[0]["received"] == 3
 
 
+@pytest.mark.oracle
 def test_an_interrupted_update_is_lost():
     """As if the device had not taken part in the learning: only the others' updates are in the model."""
     # The default plan looks at how many participants are expected, and so would round otherwise for two than for three.

@@ -321,6 +321,7 @@ def test_unequal_shares_of_recorded_snrs(tmp_path, sharing, last):
     assert downloads == pytest.approx(expected * alone_s, rel=1e-9)
 
 
+@pytest.mark.oracle
 def test_processor_sharing_alone_is_a_fixed_share(tmp_path):
     path = snrs(tmp_path, 5.0, 1.0, count=1)
     results = []

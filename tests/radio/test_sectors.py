@@ -224,6 +224,7 @@ def test_columns_of_geometry():
     assert "sir_db" not in edgefl.run({**PRICED, "report": {}}, train=False).devices
 
 
+@pytest.mark.oracle
 def test_a_direct_link_has_the_noise_of_the_device_that_receives():
     """Sequential learning: only the hops between devices take as long as with the device's noise everywhere."""
     scenario = {

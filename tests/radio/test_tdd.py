@@ -88,6 +88,7 @@ def test_a_message_within_one_slot_waits_for_the_uplink():
     assert found["up"].air_s == pytest.approx(2 / 14 * SLOT_S)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("fading", ["none", "rayleigh", {"kind": "block", "block_s": 0.002}, "jakes", "tdl"], ids=str)
 def test_pattern_carries_as_much_as_its_shares_in_the_long_run(fading):
     """Hundreds of periods: the same time on the air, and the same durations to one period, or one fade, in 400."""

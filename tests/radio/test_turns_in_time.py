@@ -45,6 +45,7 @@ def test_band_over_constant_channels_is_full_until_the_last_transfer_ends(tmp_pa
     assert fair["download_s"].max() == pytest.approx(in_order["download_s"].max(), abs=12 * slot_s)
 
 
+@pytest.mark.oracle
 def test_device_sends_only_in_its_turns(tmp_path):
     """The transmit energy is that of the turns, which add up to the band's busy time at most."""
     result = run(tmp_path / "fair", rounds=1)

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from scenario_schema import scenario_schema
 from site_pages import reference_pages
 from site_pages.markdown_text import escaped, link, slug
 from site_pages.scenario_keys import FOLDER
@@ -10,7 +11,6 @@ from site_pages.scenario_keys import FOLDER
 from edgefl.cli.listing import CATALOGUES
 from edgefl.core.key_notes import with_short_numbers
 from edgefl.results.result_tables import columns_of_files
-from edgefl.scenario.jsonschema import schema
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def pages():
 
 @pytest.mark.oracle
 def test_every_key_of_the_json_schema_has_a_row(pages):
-    root = schema()
+    root = scenario_schema()
     for section, node in root["properties"].items():
         assert f"| `{section}` |" in pages[f"{FOLDER}/README.md"]
         page = pages.get(f"{FOLDER}/{section}.md", "")

@@ -58,6 +58,7 @@ def test_a_target_that_was_never_reached_is_a_bound(tmp_path):
     assert (average["seeds"], average["round"]) == ("1", ">2")  # Proposed has no run with the other seed
 
 
+@pytest.mark.oracle
 def test_recorded_sessions_give_the_form_of_table_vii(tmp_path):
     lines = written("dynamic-devices/table-vii-mnist", None, tmp_path)
     found = {(line["dataset"], line["overlap"], line["alpha"], line["alg"], line["strategy"]): line for line in lines}

@@ -27,6 +27,7 @@ def test_every_item_of_the_paper_has_a_recipe():
     assert covered >= {"Table 2", "Table 3", *(f"Figure {number}" for number in range(1, 6)), "MNIST"}
 
 
+@pytest.mark.oracle
 def test_client_0_is_away_in_the_last_rounds():
     """By the stale client's name: in so many of nine rounds, and never before."""
     scenarios = scenarios_of(planned("figure-1"))

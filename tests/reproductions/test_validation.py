@@ -29,6 +29,7 @@ REACHES = {  # mean error, largest error; of what the page promises
 }
 
 
+@pytest.mark.oracle
 def test_the_page_has_the_table_that_the_command_prints():
     assert validation.table(LIBRARY).strip() in PAGE
 

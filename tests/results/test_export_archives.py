@@ -104,6 +104,7 @@ def test_references_of_a_crate_lead_somewhere(graph):
     assert {key for entity in graph.values() for key in entity if not key.startswith("@")} <= CONTEXT.keys()
 
 
+@pytest.mark.oracle
 def test_zip_holds_the_files_of_the_folder_and_is_reproducible(run, crate, tmp_path):
     for name in ("one.zip", "two.zip"):
         export([run], "ro-crate", None, tmp_path / name, licence="CC-BY-4.0")

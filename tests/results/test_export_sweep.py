@@ -136,6 +136,7 @@ def drawn(folder, choice=StudyChoice()):  # noqa: B008 - it is immutable
     return shown
 
 
+@pytest.mark.oracle
 def test_the_figure_has_the_numbers_of_the_statistics(tmp_path):
     folder = make(tmp_path / "sweep", BANDWIDTHS, change=missed)
     write_report([folder], folder / "report.html")
@@ -151,6 +152,7 @@ def test_the_figure_has_the_numbers_of_the_statistics(tmp_path):
         assert axes.get_ylabel() in {"time to 90 % [s]", "energy to 90 % [J]"}
 
 
+@pytest.mark.oracle
 def test_means_have_bands_over_seeds_and_axes_are_logarithmic_where_values_span_decades(tmp_path):
     grid = {"radio.bandwidth_hz": [1_000_000 * 4**power for power in range(5)]}
     folder = make(tmp_path / "sweep", grid)

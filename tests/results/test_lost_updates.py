@@ -20,6 +20,7 @@ from edgefl.results.report.shared.read import load
 COUNTS = st.integers(0, 1000)
 
 
+@pytest.mark.oracle
 @given(received=COUNTS, late=COUNTS, departed=COUNTS, failed=COUNTS, unfinished=COUNTS)
 def test_every_participation_is_received_lost_or_unfinished(received, late, departed, failed, unfinished):
     sums = {"received": received, "late": late, "departed": departed, "failed": failed}

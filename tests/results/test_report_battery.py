@@ -64,6 +64,7 @@ def test_groups_have_their_colours_and_charging_breaks_lines(result):
     assert f"<span>{dot}sensors</span>" in render([run])
 
 
+@pytest.mark.oracle
 def test_battery_losses_outside_learning_have_a_name(result):
     """Sums over rounds; the energy of a run is the energy of learning, and without batteries the only one."""
     columns = {

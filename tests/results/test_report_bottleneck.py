@@ -47,6 +47,7 @@ class TestCriticalPath:
         assert shares_of_time(run)["wait"] == pytest.approx(0.7)
         assert bottleneck.sentence(run).startswith("Waiting takes 70 % of the time")
 
+    @pytest.mark.oracle
     @pytest.mark.parametrize("policy", ["synchronous", "sequential", "deadline"])
     def test_evaluations_on_devices_do_not_count_as_waiting(self, policy):
         # Some updates come too late, and their devices wait for the end of the evaluation without taking part in it.
@@ -66,6 +67,7 @@ class TestCriticalPath:
         assert of_training == pytest.approx(expected, abs=1e-9)
         assert ("late" in run.devices["status"]) == (policy == "deadline")
 
+    @pytest.mark.oracle
     @settings(max_examples=30, deadline=None)
     @given(st.data())
     def test_without_a_phase_a_round_takes_the_rest_of_its_slowest_device(self, data):

@@ -38,6 +38,7 @@ SCENARIO = {"rounds": 1, "devices": {"count": 10}, "server": {"participants": 2}
 
 
 class TestFolder:
+    @pytest.mark.oracle
     def test_run_writes_labels_of_devices(self, tmp_path):
         partition = {"data": {"dataset": "digits", "partition": "distinct"}}
         edgefl.run(SCENARIO | partition, train=False, out=tmp_path / "run")

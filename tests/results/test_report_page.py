@@ -146,6 +146,7 @@ def test_several_runs(result, tmp_path):
     assert "lr 0.2, 100 MHz was priced without learning" in re.sub(r"<[^>]*>", "", text)
 
 
+@pytest.mark.oracle
 def test_shared_facts_are_stated_once(result, tmp_path):
     folders = [result(f"lr-{lr}", rounds=20, training__lr=lr, kind="none") for lr in (0.1, 0.2)]
     text = own(write(folders, tmp_path / "page.html").read_text(encoding="utf-8"))
@@ -221,6 +222,7 @@ def test_no_heavy_import():
 
 
 class TestWriting:
+    @pytest.mark.oracle
     def test_makes_its_folder_and_replaces_an_older_page(self, usual, tmp_path):
         out = tmp_path / "deep" / "er" / "page.html"
         for _ in range(2):

@@ -125,6 +125,7 @@ def test_a_seed_that_was_not_tested_leaves_single_curves(seeds):
     assert len(figure["data"]) == 1
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("change", [{"training__lr": 0.2}, {}])
 def test_different_runs_are_not_pooled_nor_is_the_same_one_twice(result, tmp_path, change):
     text = page_of([result("a"), result("b", **change)], tmp_path)

@@ -26,6 +26,7 @@ def test_bars_are_as_wide_as_rounds(result):
     assert begins == pytest.approx(run.rounds["time_s"] - run.rounds["duration_s"], abs=1e-2)
 
 
+@pytest.mark.oracle
 def test_long_run_keeps_all_counts_in_shared_bars(result):
     run = load(with_rounds(result(rounds=1000, server__participants=1), **POPULATION))
     bar = named(population.figure(run), "arrivals")

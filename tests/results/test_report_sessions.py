@@ -64,6 +64,7 @@ def test_extra_rounds_are_bands_and_break_the_curve(result):
     assert [times[1]["x0"], times[1]["x1"]] == pytest.approx(run.rounds["time_s"][[4, 5]] / TIME[0].size, rel=1e-4)
 
 
+@pytest.mark.oracle
 def test_their_marks_have_a_legend(result):
     page = render([load(in_sessions(result("some", rounds=8, sessions=TURNS)))])
     assert "Grey lines, in all charts, show where a session begins; yellow bands show its extra rounds" in page

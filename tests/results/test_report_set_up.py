@@ -50,6 +50,7 @@ def test_the_timeline_draws_it_before_the_download(folder):
     assert np.array(bars["download"]["base"]) == pytest.approx(ends, abs=1e-3)
 
 
+@pytest.mark.oracle
 def test_exported_phases_are_one_after_another_and_add_up(folder):
     spent_j = 0.0
     for participation in participations(folder):

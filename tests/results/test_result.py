@@ -100,6 +100,7 @@ def stopped(keys, tmp_path):
     return run_scenario(edgefl.load(keys), Options(tmp_path, "cpu"), interrupt)
 
 
+@pytest.mark.oracle
 def test_interrupted_run_is_read(tmp_path):
     result = stopped(KEYS, tmp_path)
     assert result.status == "interrupted"
@@ -256,6 +257,7 @@ def test_a_plot_of_one_panel_is_the_table(result):
     assert sum(bar.get_width() for bar in bars.patches) * unit == pytest.approx(result.summary["energy_j"])
 
 
+@pytest.mark.oracle
 def test_several_results_share_axes_and_unit(result):
     """A short run beside a long one is drawn in the unit of the axes, not in its own."""
     figure = result.plot("time", label="fast")

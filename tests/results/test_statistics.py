@@ -126,6 +126,7 @@ class TestPaired:
     def test_undefined_differences_have_a_note(self, theirs, ours, found):
         assert paired(theirs, ours) == pytest.approx(found, nan_ok=True)
 
+    @pytest.mark.oracle
     @settings(max_examples=EXAMPLES)
     @given(st.lists(st.tuples(numbers, numbers), min_size=2, max_size=8), st.sampled_from([1e-9, 1.0, 1e9]))
     @example([(65537.0, 1e-06), (1e-05, 65537.0)], 1e9)
@@ -151,6 +152,7 @@ class TestHolm:
         assert holm([0.04, 0.01, NAN, 0.03]) == pytest.approx([0.06, 0.03, NAN, 0.06], nan_ok=True)
         assert holm([0.9, 0.8]) == pytest.approx([1, 1])
 
+    @pytest.mark.oracle
     def test_adjusts_as_statsmodels_does(self):
         multitest = pytest.importorskip("statsmodels.stats.multitest", reason="statsmodels is not installed")
         rng = np.random.default_rng(1)

@@ -132,6 +132,7 @@ def test_a_constant_factor_is_the_ratio(reference, factor):
     assert swapped.ratio * matched.ratio == pytest.approx(1)
 
 
+@pytest.mark.oracle
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.floats(-5, 5), st.floats(-5, 5)), min_size=2, max_size=20), st.randoms())
 def test_pairs_with_an_unknown_number_do_not_count(pairs, random):
@@ -225,6 +226,7 @@ def test_points_are_paired_by_their_seeds(noisy):
     assert effect.matched.difference.mean == pytest.approx(column[12].mean - column[0].mean)
 
 
+@pytest.mark.oracle
 def test_sweeps_over_the_same_keys_are_paired_by_point_and_seed(noisy, tmp_path):
     grid = METHODS | BANDS | CHURN
     other = make(

@@ -67,6 +67,7 @@ class Mine({shipped}):
 """
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("case", [*WRONG, *LEARNED], ids=lambda case: f"{case[2]}-{case[4]}")
 def test_return_values_of_plug_ins_are_checked(case, tmp_path):
     key, shipped, hook, value, words = case

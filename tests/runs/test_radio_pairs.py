@@ -125,6 +125,7 @@ def test_pairs_keep_their_books_and_repeat(pair):
         assert "late" in statuses
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", ["background", "open_loop", "outage", "bler"])
 def test_at_rest_time_is_round(name):
     """A channel stays the same while no device moves."""

@@ -95,6 +95,7 @@ def test_results_that_are_replaced_count_as_free(disk, tmp_path):
     assert free_bytes(tmp_path / "other" / "folder") == 0
 
 
+@pytest.mark.oracle
 def test_file_system_without_counts_is_not_checked(monkeypatch, tmp_path):
     monkeypatch.setattr(result_needs.os, "statvfs", lambda _: SimpleNamespace(f_bavail=0, f_frsize=1, f_blocks=0))
     assert free_bytes(tmp_path) is None

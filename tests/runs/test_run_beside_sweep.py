@@ -65,6 +65,7 @@ def test_a_sweep_is_refused_where_a_run_has_begun_meanwhile(sweep_file, monkeypa
     assert not (out / "sweep.yaml").exists()
 
 
+@pytest.mark.oracle
 def test_a_sweep_is_refused_where_a_run_has_ended_meanwhile(sweep_file, monkeypatch):
     out = sweep_file.parent / "out"
     before = {}

@@ -221,6 +221,7 @@ def test_runs_that_share_nothing_do_not_wait(grid, write, tmp_path, in_this_proc
         assert content(tmp_path / "out" / point.place) == alone(point, tmp_path / f"alone-{number}")
 
 
+@pytest.mark.oracle
 def test_sweep_without_learning_prices_worlds(write, tmp_path, in_this_process):
     edgefl.sweep(write(grid={"radio.bandwidth_hz": [1e6, 2e6]}), out=tmp_path / "out", train=False)
     assert not in_this_process

@@ -325,6 +325,7 @@ def test_the_shipped_normalised_networks_are_evaluated_as_their_module_is():
     assert all(torch.equal(state[name], expected[name]) for name in state)
 
 
+@pytest.mark.oracle
 def test_statistics_are_those_of_the_last_round(tmp_path):
     """By hand: after one step on a full batch, with momentum 1/2, they are halfway to the batch's."""
     import torch

@@ -149,6 +149,7 @@ class NextToken(torch.nn.Module):
         return self.last(self.embedding(x)).movedim(-1, 1)
 
 
+@pytest.mark.oracle
 def test_tokens_of_owners_are_held_out_sample_by_sample():
     """Held-out sequences count label by label; owners keep their own test sequences."""
     rng = np.random.default_rng(0)

@@ -5,16 +5,15 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from scenario_schema import scenario_schema, validator
 
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.scenario import dump, load, shipped
-from edgefl.scenario.jsonschema import schema
 from edgefl.scenario.sweep_file import load_sweep
 from edgefl.scenario.yaml_reader import NotYaml, parse
 
 SHIPPED = list(shipped.scenarios().values())
-VALIDATOR = Draft202012Validator(schema())
 LARGE = {"allow_nan": False, "allow_infinity": False, "max_value": 1e12}
 POSITIVE = st.floats(min_value=1e-6, **LARGE)
 SHARE = st.floats(min_value=0.01, max_value=0.99)
@@ -83,15 +82,15 @@ def test_round_trip_of_random_scenarios(raw):
     again = parse(text)[0]
     assert load(again) == scenario
     assert dump(load(again)) == text
-    VALIDATOR.validate(raw)
-    VALIDATOR.validate(again)
+    validator().validate(raw)
+    validator().validate(again)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_shipped_scenarios(path, tmp_path):
     scenario = load(path)
-    VALIDATOR.validate(parse(path.read_text())[0])
-    VALIDATOR.validate(parse(dump(scenario))[0])
+    validator().validate(parse(path.read_text())[0])
+    validator().validate(parse(dump(scenario))[0])
     resolved = tmp_path / "scenario.yaml"
     resolved.write_text(dump(scenario))
     assert load(resolved) == scenario
@@ -99,7 +98,7 @@ def test_shipped_scenarios(path, tmp_path):
 
 @pytest.mark.oracle
 def test_schema_is_one():
-    Draft202012Validator.check_schema(schema())
+    Draft202012Validator.check_schema(scenario_schema())
 
 
 WRONG = [
@@ -131,7 +130,7 @@ WRONG = [
 @pytest.mark.parametrize("text", WRONG)
 def test_schema_and_loader_refuse_the_same(text):
     raw = parse(text)[0]
-    assert not VALIDATOR.is_valid(raw)
+    assert not validator().is_valid(raw)
     with pytest.raises(InputError) as caught:
         load(raw)
     assert len(caught.value.faults) == 1
@@ -160,7 +159,7 @@ def test_loader_refuses_wrong_files(tmp_path, text, message):
 @pytest.mark.parametrize("section", ["stop", "data", "model", "training", "server", "radio", "churn", "name", "seed"])
 def test_key_without_a_value_counts_as_left_out(section):
     assert load({section: None}) == load({})
-    VALIDATOR.validate({section: None})
+    validator().validate({section: None})
 
 
 def test_keys_of_the_file_override_those_of_the_dataset():

@@ -4,14 +4,11 @@ import subprocess
 import sys
 
 import pytest
-from jsonschema import Draft202012Validator
+from scenario_schema import validator
 
 from edgefl.core.errors import InputError
 from edgefl.scenario import dump, load
-from edgefl.scenario.jsonschema import schema
 from edgefl.scenario.yaml_reader import parse
-
-VALIDATOR = Draft202012Validator(schema())
 
 BLOCKS = "subcarrier_spacing_hz: 30e3"
 CLAMP = "propagation: {kind: umi_los, out_of_range: clamp}"
@@ -82,9 +79,9 @@ ACCEPTED = [
 def test_accepted_and_dumped_whole(text):
     raw = parse(text)[0]
     scenario = load(raw)
-    VALIDATOR.validate(raw)
+    validator().validate(raw)
     again = parse(dump(scenario))[0]
-    VALIDATOR.validate(again)
+    validator().validate(again)
     assert load(again) == scenario
 
 

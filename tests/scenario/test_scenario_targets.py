@@ -3,13 +3,12 @@
 import json
 
 import pytest
-from jsonschema import Draft202012Validator
+from scenario_schema import validator
 
 from edgefl.core.errors import InputError
 from edgefl.records.ledger import Ledger
 from edgefl.results.summary import summarize
 from edgefl.scenario import dump, load
-from edgefl.scenario.jsonschema import schema
 from edgefl.scenario.yaml_reader import parse
 
 
@@ -41,7 +40,7 @@ def test_loaded_target_does_not_need_its_reference(scenario, reference):
     text = parse(dump(loaded))[0]
     assert load(text) == loaded
     for raw in (text, parse(scenario.read_text())[0]):
-        Draft202012Validator(schema()).validate(raw)
+        validator().validate(raw)
 
 
 @pytest.mark.oracle
@@ -53,7 +52,7 @@ def test_a_reference_in_sessions_is_read_session_by_session(scenario, reference)
     assert [target.within(session) for session in (1, 2, 3, 4)] == [pytest.approx(0.3), None, pytest.approx(0.6), None]
     text = parse(dump(loaded))[0]
     assert load(text) == loaded
-    Draft202012Validator(schema()).validate(text)
+    validator().validate(text)
 
 
 def test_a_reference_without_sessions_counts_in_all(scenario):

@@ -27,6 +27,7 @@ def world(scenario):
     )
 
 
+@pytest.mark.oracle
 def test_names_are_those_of_the_files_and_no_two_are_alike():
     names = [*shipped.scenarios(), *shipped.sweeps()]
     assert sorted(names) == sorted(path.stem for path in SHIPPED.rglob("*.yaml"))

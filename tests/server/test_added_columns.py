@@ -68,6 +68,7 @@ def run(folder, **keys):
     return edgefl.run({**SMALL, **keys}, out=folder, train=False)
 
 
+@pytest.mark.oracle
 def test_selection_adds_columns_of_its_memory(tmp_path):
     """Three of six devices a round, in turn: those of round 1 are new, all others have waited one round."""
     run(tmp_path / "out", server={"participants": 3, "selection": Waiting})

@@ -242,6 +242,7 @@ def test_running_out_after_the_update_has_arrived_costs_no_more():
     assert low.rounds["depleted"].item() == 1
 
 
+@pytest.mark.oracle
 def test_empty_devices_are_not_asked_until_charged():
     """Down to 30 % a device leaves, up to 60 % it comes back: selected exactly when the events say so."""
     battery = {"reserve": 0.3, "resume": 0.6, "charging": {"power_w": 0.05, "from_h": 0, "to_h": 24}}
@@ -291,6 +292,7 @@ def test_server_waits_until_the_first_device_is_charged():
     assert len(result.rounds) == 12
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("charged", [True, False])
 def test_server_waits_for_the_first_charged_or_arriving_device(tmp_path, charged):
     """Six are present until 10,000 s, the others come then; the six are plugged in at 1 h, or never."""
@@ -310,6 +312,7 @@ def test_server_waits_for_the_first_charged_or_arriving_device(tmp_path, charged
     assert begun[begun > waiting].iloc[0] == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("churn", ["none", {"kind": "poisson", "arrivals_per_s": 50.0, "stay_s": {"exponential": 0.2}}])
 def test_run_ends_when_no_device_will_be_charged(churn):
     devices = {**BASE["devices"], "battery": {"capacity_j": 0.012, "idle_w": 0.01}}

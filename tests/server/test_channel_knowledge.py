@@ -84,6 +84,7 @@ def crowd(csi: Any, fading: Any = "rayleigh") -> np.ndarray:
 # Reports that come with updates
 
 
+@pytest.mark.oracle
 def test_csi_last_is_the_channel_at_the_start_of_the_last_update() -> None:
     perfect, _ = forecasts("perfect", first=2)
     last, result = forecasts({"kind": "last", "report_bits": 0}, first=2)
@@ -149,6 +150,7 @@ class Unasked(Synchronous):
             server.aggregate()
 
 
+@pytest.mark.oracle
 def test_reports_are_about_the_selection_for_which_they_were_asked() -> None:
     known, _ = forecasts("perfect", first=1, server={"policy": Unasked()}, rounds=2)
     assert [bool(np.isfinite(forecast.fading).all()) for forecast in known] == [True, False, True, False]
@@ -239,6 +241,7 @@ def test_an_old_report_is_from_where_the_device_was() -> None:
 # Errors
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("kind", ["perfect", "mean"])
 def test_errors_have_the_requested_standard_deviation(kind: str) -> None:
     exact, _ = forecasts(kind, first=1, rounds=1, devices={"count": CROWD})
@@ -249,6 +252,7 @@ def test_errors_have_the_requested_standard_deviation(kind: str) -> None:
     assert abs(error_db.std() - 3) < 4 * 3 / np.sqrt(2 * CROWD)
 
 
+@pytest.mark.oracle
 def test_each_report_has_a_separate_error() -> None:
     exact, _ = forecasts("last")
     noisy, _ = forecasts({"kind": "last", "noise_db": 3})
@@ -258,6 +262,7 @@ def test_each_report_has_a_separate_error() -> None:
     np.testing.assert_array_equal(noisy[1].path_gain, exact[1].path_gain)
 
 
+@pytest.mark.oracle
 def test_knowledge_of_a_device_does_not_depend_on_the_others() -> None:
     csi = {"kind": "perfect", "noise_db": 2, "age_s": 0.001}
     many, _ = forecasts(csi, rounds=1)

@@ -139,6 +139,7 @@ def test_the_server_waits_for_the_next_arrival(tmp_path, name):
     assert result.rounds[["present", "arrivals"]].to_numpy()[0].tolist() == [20, 20]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", list(POLICIES))
 def test_run_ends_with_a_reason_when_no_device_will_arrive(tmp_path, name):
     """All leave for good; the rounds until then are kept."""

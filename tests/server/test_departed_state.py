@@ -95,6 +95,7 @@ def away(tmp_path, algorithm="scaffold", departed_state="kept", **changes):
     return scalar(None, CURVES, algorithm=algorithm, server={"departed_state": departed_state}, **keys)
 
 
+@pytest.mark.oracle
 def test_device_leaves_and_returns(tmp_path):
     devices = away(tmp_path).devices
     mine = devices[devices["device"] == GONE]
@@ -125,6 +126,7 @@ def test_returning_device_has_the_state_that_the_key_says(name, departed_state, 
             assert torch.allclose(gap, last[own][GONE] / 4 if orphaned else 0 * gap, atol=1e-12), number
 
 
+@pytest.mark.oracle
 def test_error_feedback_is_lost_too(tmp_path, monkeypatch):
     before = []
     collect = Learner.collect

@@ -80,6 +80,7 @@ def test_forecast_comes_true_over_a_constant_channel(radio: dict[str, Any]) -> N
         np.testing.assert_allclose(forecast.download_j() / forecast.download_s(), ratio, rtol=1e-9)
 
 
+@pytest.mark.oracle
 def test_forecast_counts_set_up_and_the_energy_of_bits() -> None:
     """Both match the run; transfers end with slots, bits and set-ups do not."""
     radio_energy = {"rx_j_per_mbit": 0.4, "tx_j_per_mbit": 1.5}

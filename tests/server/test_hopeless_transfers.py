@@ -66,6 +66,7 @@ def test_events_cut_hopeless_transfers_short_as_under_a_longest_time(case, shari
         check_books(free.rounds, free.devices, free.summary)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("policy", "sharing"),
     [("synchronous", "fixed"), ("synchronous", "processor"), ("hierarchical", "processor"), ("sequential", "fixed")],

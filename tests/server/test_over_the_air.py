@@ -221,6 +221,7 @@ def test_without_noise_and_truncation_it_is_the_orthogonal_result():
         assert received.rounds["test_accuracy"].equals(exact.rounds["test_accuracy"])
 
 
+@pytest.mark.oracle
 def test_error_of_the_model_is_recorded():
     """After one round the model is off by the error: its mean square stands in rounds.csv, and goes with the noise."""
     exact = trained("orthogonal").parameters.astype(float)
@@ -258,6 +259,7 @@ def test_noise_above_all_signals_destroys_the_model():
     assert bad.rounds["test_accuracy"].iloc[-1] < 0.25
 
 
+@pytest.mark.oracle
 def test_several_cells_add_up_their_errors():
     """Each base station receives a sum of its own; the mean has the noise of all of them, over all weights.
 

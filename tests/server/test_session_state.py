@@ -30,6 +30,7 @@ def three(algorithm, strategy="previous", **changes):
 # Invariants
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=["previous", "average", "proposed"])
 @pytest.mark.parametrize("name", SUMS)
 def test_server_has_the_mean_of_the_devices_state(name, strategy, seen):
@@ -50,6 +51,7 @@ def test_server_mean_holds_in_every_home_of_state(home, seen):
         assert torch.allclose(server["c"], devices["c"][group].mean(dim=0), atol=1e-12), place
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=["previous", "average", "proposed"])
 def test_counters_count_since_the_state_began(strategy, seen):
     """In extra rounds, and in those of the session that follow, each by itself."""
@@ -110,6 +112,7 @@ def images(**changes):
     return edgefl.run({**base, **changes}, device="cpu")
 
 
+@pytest.mark.oracle
 def test_state_that_a_device_keeps_for_itself_stays(seen):
     images(algorithm="moon")
     begins = {place: before for place, _, _, _, before in seen}

@@ -88,6 +88,7 @@ def test_gradient_rounds_come_first_and_are_among_the_rounds(tmp_path):
     assert result.rounds["history_bytes"].tolist() == (2600 * np.where(after < 0, 0, 1 + 2 * after)).tolist()
 
 
+@pytest.mark.oracle
 @given(
     arrivals=st.lists(st.integers(0, 4), min_size=1, max_size=30),
     wanted=st.integers(1, 9),
@@ -117,6 +118,7 @@ def test_a_session_lasts_until_enough_have_come(arrivals, wanted, extra, pilots)
             assert len(rows) - done <= (extra if session + 1 > pilots else 0)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("policy", ["synchronous", {"kind": "deadline"}])
 def test_without_enough_arrivals_it_is_an_ordinary_run(policy):
     changes = {
@@ -141,6 +143,7 @@ def test_without_enough_arrivals_it_is_an_ordinary_run(policy):
     assert np.array_equal(one.parameters, other.parameters)
 
 
+@pytest.mark.oracle
 def test_learning_and_pricing_have_the_same_borders():
     sessions = {"rounds": 12, "trigger": {"share": 0.5}, "initialisation": "proposed"}
     priced = emulate(False, sessions=sessions, churn=POISSON)
@@ -151,6 +154,7 @@ def test_learning_and_pricing_have_the_same_borders():
     assert (tested == (learned.rounds["round"] >= 1)).all()
 
 
+@pytest.mark.oracle
 def test_a_session_that_arrivals_end_is_tested_at_its_end():
     sessions = {"rounds": 12, "trigger": {"arrivals": 4}}
     rounds = emulate(train=True, sessions=sessions, churn=POISSON, report={"eval_every": 100}).rounds
@@ -166,6 +170,7 @@ def presences(rows, time_s):
     return {device for device, on_s, off_s in rows if on_s <= time_s < off_s}
 
 
+@pytest.mark.oracle
 def test_participants_are_present_members_of_the_group(tmp_path):
     """Twelve in three groups, each present two thirds of the time, chosen at the round's beginning."""
     generator = np.random.default_rng(3)
@@ -185,6 +190,7 @@ def test_participants_are_present_members_of_the_group(tmp_path):
         assert len(took_part) == (len(there) if number < 1 else min(2, len(there)))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("churn", ["none", {**POISSON, "arrivals_per_s": 12e3}], ids=["no churn", "poisson"])
 @pytest.mark.parametrize("initialisation", ["previous", "proposed"])
 def test_population_accounts_balance_across_borders(churn, initialisation):
@@ -220,6 +226,7 @@ def test_a_session_waits_for_its_group(tmp_path):
     assert (result.devices["device"] // 6 == result.devices["session"] - 1).all()
 
 
+@pytest.mark.oracle
 def test_learning_under_churn_and_sessions():
     """Devices that leave in the middle teach nothing; models are tested in every round but the extra ones."""
     data = {"dataset": "digits", "partition": {"kind": "label_overlap", "overlap": 0.2}}
@@ -235,6 +242,7 @@ def test_learning_under_churn_and_sessions():
 # What each session took
 
 
+@pytest.mark.oracle
 def test_the_summary_has_each_session():
     """Times and energies from the session's beginning; a target's round is the session's own number."""
     data = {"dataset": "digits", "partition": {"kind": "label_overlap", "overlap": 0.2}}
@@ -263,6 +271,7 @@ def test_the_summary_has_each_session():
     ] * 2
 
 
+@pytest.mark.oracle
 def test_initial_accuracy_is_of_the_first_ten_rounds():
     sessions = {"count": 2, "rounds": 12, "initialisation": {"kind": "proposed", "gradient_rounds": 2}}
     result = emulate(train=True, sessions=sessions)
@@ -273,6 +282,7 @@ def test_initial_accuracy_is_of_the_first_ten_rounds():
         assert each["initial_accuracy"] == pytest.approx(first.mean())
 
 
+@pytest.mark.oracle
 def test_a_relative_target_is_that_of_the_same_session(tmp_path):
     """In the third session, which the reference has not had, there is none."""
     data = {"dataset": "digits", "partition": {"kind": "label_overlap", "overlap": 0.2}}

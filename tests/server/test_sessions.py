@@ -61,6 +61,7 @@ def test_places_are_in_order_and_complete(count, rounds, pilots, extra):
     assert [place for place in places if sessions.begins(place)] == [RoundKey(*each) for each in first.items()]
 
 
+@pytest.mark.oracle
 def test_a_single_session_is_an_ordinary_run():
     one = images({"rounds": 3}, algorithm="scaffold")
     other = images({"sessions": {"count": 1, "rounds": 3, "groups": 1}}, algorithm="scaffold")
@@ -82,6 +83,7 @@ VECTORS = st.lists(st.lists(st.floats(-5, 5), min_size=6, max_size=6), min_size=
 TENSORS = [slice(4), slice(4, 6)]
 
 
+@pytest.mark.oracle
 @given(rows=VECTORS, distance=st.sampled_from(sorted(DISTANCES)), r=st.floats(0, 50))
 def test_weights_of_proposed_by_hand(rows, distance, r):
     """They add up to 1 and go with their sessions; equal for R = 0, on the nearest alone for infinite R."""
@@ -249,6 +251,7 @@ STARTS = {
 }
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("kind", [*STARTS, "average with pilots"])
 def test_quadratics_by_hand(kind):
     """Three devices that take turns in six sessions; a gradient round's move is -(eta / 2) grad l(pilot)."""
@@ -268,6 +271,7 @@ def ends(strategy, count=5, **changes):
     return [parameter(result, session, 3) for session in range(1, count + 1)]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("after_pilots", ["previous", "initial"])
 @pytest.mark.parametrize("algorithm", ["fedavg", "scaffold"])
 def test_with_one_stored_model_all_strategies_are_one(algorithm, after_pilots):
@@ -279,6 +283,7 @@ def test_with_one_stored_model_all_strategies_are_one(algorithm, after_pilots):
     assert len({run[4] for run in runs}) == 3
 
 
+@pytest.mark.oracle
 def test_limits_of_proposed_as_runs():
     """Keeping one model it is Previous, without a preference Average (cards, oracle 10.6)."""
     assert ends({"kind": "proposed", "history": 1}) == ends("previous")
@@ -292,6 +297,7 @@ def test_first_group_can_be_another():
     assert result.devices["device"].tolist() == [1, 2, 0, 1]
 
 
+@pytest.mark.oracle
 def test_gradient_rounds_move_with_half_the_rate():
     """V = 3 steps of half the rate from the pilot model, whose rounds end with number 0."""
     strategy = {"kind": "proposed", "gradient_rounds": 3, "similarity": 2.0, "distance": "global_l2"}
@@ -325,6 +331,7 @@ def test_schedule_restarts_in_each_session():
     assert PolynomialRate(ratio=1.0).factor(3, 4) == 1
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("keep", [True, False])
 def test_server_momentum_restarts_unless_kept(keep):
     """Kept, four sessions of two rounds are eight rounds; otherwise it restarts with each."""
@@ -347,6 +354,7 @@ def test_stopped_run_ends_with_the_model_of_its_last_session():
 # Who is there, what is tested, what it costs
 
 
+@pytest.mark.oracle
 def test_model_is_tested_on_the_labels_of_its_group():
     """The labels of present devices: 0 to 4, then 4 to 8 (docs of label_overlap)."""
     result = images({"sessions": {"count": 2, "rounds": 2}}, devices={"count": 8})
@@ -373,6 +381,7 @@ APART = {  # who is there in the second and last session, and the labels that th
 }
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("kind", APART)
 def test_sessions_under_the_paper_s_other_partitions(kind):
     """Two sessions: by turns if the partition has two groups; tested on the classes that present devices have."""
@@ -417,6 +426,7 @@ def test_costs_of_proposed():
     assert not result.rounds.duplicated(["session", "round"]).any()
 
 
+@pytest.mark.oracle
 def test_the_same_group_finds_its_model_again():
     """Two groups without common labels: in the fifth session the weight is on the third, the first that was like it."""
     data = {"dataset": "digits", "partition": {"kind": "label_overlap", "overlap": 0.0, "alpha": 5.0}}
@@ -433,6 +443,7 @@ def test_the_same_group_finds_its_model_again():
 # Continuous
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("algorithm", ["fedavg", "moon"])
 def test_continuous_without_weight_is_previous(algorithm):
     zero, previous, some = (distilled(weight, algorithm=algorithm) for weight in (0.0, None, 1.0))
@@ -440,6 +451,7 @@ def test_continuous_without_weight_is_previous(algorithm):
     assert np.abs(some.parameters - previous.parameters).max() > 1e-3
 
 
+@pytest.mark.oracle
 def test_teacher_exerts_no_force_on_itself():
     """In the first step of the first session student and teacher are one; in the second they are not."""
     for steps, apart in ((1, False), (2, True)):
@@ -469,6 +481,7 @@ def test_teacher_stays_for_the_session():
     assert after["teacher"].tolist() == [1.0] * 3
 
 
+@pytest.mark.oracle
 def test_engines_agree_on_distillation():
     both = []
     for engine in ("serial", "batched"):
@@ -477,6 +490,7 @@ def test_engines_agree_on_distillation():
     assert np.abs(both[0] - both[1]).max() < 1e-5
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_a_device_gets_the_teacher_once_a_session(sharing):
     """Whenever it takes part first; another forward pass on every sample (cards, table 0.5)."""

@@ -49,6 +49,7 @@ def test_each_device_draws_its_set_up():
     assert busy_s == pytest.approx(np.full(20, busy_s[0]))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("policy", RELAYED)
 def test_every_policy_accounts_for_set_ups(policy):
     """Energies of devices add up to those of rounds, and times to those of participations."""
@@ -130,6 +131,7 @@ def test_forecasts_count_the_set_up():
     assert (asked["device"] >= 10).all()
 
 
+@pytest.mark.oracle
 def test_a_polled_device_sets_up_once():
     server = {"selection": {"kind": "power_of_choice", "d": 12}}
     result = run(server, devices=devices(), rounds=3, train=True)
@@ -151,6 +153,7 @@ def test_reported_energy_includes_the_set_up():
 # Batteries
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("seconds", [SETUP_S, 0.0, {"uniform": [1, 3]}])
 @pytest.mark.parametrize(("policy", "sharing"), [("synchronous", "fixed"), ("asynchronous", "processor")])
 def test_batteries_pay_for_set_ups(policy, sharing, seconds):

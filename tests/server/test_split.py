@@ -137,6 +137,7 @@ def cut_in_two(module, number):
     raise AssertionError
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("model", "shape"),
     [
@@ -218,6 +219,7 @@ class Small(Convolutional):
     hidden = (6,)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("engine", list(ENGINES))
 @pytest.mark.parametrize(("model", "number"), [(Fcn(hidden=HIDDEN), 2), (Small(), 1), (Small(), 3)])
 def test_every_engine_trains_as_two_machines_do(engine, model, number):
@@ -239,6 +241,7 @@ def test_every_engine_trains_as_two_machines_do(engine, model, number):
         assert torch.allclose(trained[device], vector(*halves), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("mode", MODES)
 def test_run_learns_what_two_machines_learn(mode):
     """Fronts walk through the participants, or fronts and backs are averaged (cards 1.19 and 1.20)."""
@@ -274,6 +277,7 @@ def walks(result):
 LEARNED = ["train_loss", "test_loss", "test_accuracy"]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("mode", MODES)
 def test_without_clipping_it_learns_what_whole_models_learn(mode):
     """SGD acts on each parameter by itself (oracles 1.19 and 1.20): bit by bit; with clipping it does not."""
@@ -292,6 +296,7 @@ def test_no_more_take_part_than_the_algorithm_admits(mode):
     assert (edgefl.run({**changed(mode), "algorithm": algorithm}, train=False).rounds["selected"] == 1).all()
 
 
+@pytest.mark.oracle
 def test_with_one_participant_the_modes_are_one():
     """Also with clipping: bit by bit."""
     server = {"participants": 1}
@@ -307,6 +312,7 @@ def test_with_one_participant_the_modes_are_one():
 # What it costs
 
 
+@pytest.mark.oracle
 @given(st.integers(1, 200), st.integers(1, 60), st.integers(1, 40), st.booleans(), st.booleans())
 def test_batch_sizes_are_those_of_the_batches(size, work, batch, by_epochs, wrap):
     asked = {"local_epochs": min(work, 5)} if by_epochs else {"local_steps": work, "wrap": wrap}
@@ -331,6 +337,7 @@ def test_the_halves_compute_what_the_whole_computes(cost, training):
     assert spent == pytest.approx(measure(model, *weighed).flops, rel=1e-12)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
@@ -403,6 +410,7 @@ def directly(participants=4, **changes):
     )
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_fronts_that_go_directly_are_learned_as_relayed_ones_are(sharing):
     """The model is the same bit by bit; the time of a walk is another; alone in a round nothing differs."""
@@ -418,6 +426,7 @@ def test_fronts_that_go_directly_are_learned_as_relayed_ones_are(sharing):
     pd.testing.assert_frame_equal(alone.devices, also_alone.devices, check_exact=True)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_only_the_front_goes_from_device_to_device(sharing):
     """d_c over each of P + 1 links, all else by way of the base station (card 1.19), on a constant channel."""
@@ -572,6 +581,7 @@ def test_interrupted_participation_has_spent_exactly_its_time(sharing, after_s):
         assert (devices[name] <= whole[name] + 1e-12).all()
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("mode", MODES)
 def test_a_transfer_that_fails_ends_the_part(mode, sharing):
@@ -588,6 +598,7 @@ def test_a_transfer_that_fails_ends_the_part(mode, sharing):
 # What holds for every policy
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("mode", MODES)
 def test_world_is_the_same_with_and_without_learning(mode):
     trained, priced = (run(mode, server=SERVER, train=train) for train in (True, False))
@@ -596,6 +607,7 @@ def test_world_is_the_same_with_and_without_learning(mode):
     assert trained.events.equals(priced.events)
 
 
+@pytest.mark.oracle
 def test_order_of_simultaneous_events_has_no_effect(monkeypatch):
     """Equal devices: many send at one moment. Participations that begin together begin in reverse order."""
     devices = {"count": 12, "cpu_hz": 1e7}

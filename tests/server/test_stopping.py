@@ -31,6 +31,7 @@ def drained(depleted, *, policy="synchronous", start=1.0, base_w=BASE_W, capacit
     return run(POLICIES[policy], devices=devices, radio=radio, rounds=60, stop={"depleted": depleted}, **more)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("policy", ["synchronous", "asynchronous"])
 @pytest.mark.parametrize("depleted", [1, 3])
 def test_lifetime_is_charge_over_power(policy, depleted):
@@ -64,6 +65,7 @@ def test_batteries_for_less_than_a_round_end_the_network_in_its_first_one(capaci
     assert result.summary["lifetime_s"] == pytest.approx(ended_s.min())
 
 
+@pytest.mark.oracle
 def test_network_that_outlives_its_rounds_has_no_lifetime():
     result = drained(2, base_w=0.0)
     assert result.summary["lifetime_s"] is None
@@ -83,6 +85,7 @@ def test_devices_that_are_charged_before_the_round_ends_had_still_run_out():
     assert result.summary["time_s"] > 60.0
 
 
+@pytest.mark.oracle
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.floats(0.01, 1)), max_size=40),
     st.integers(1, 5),
@@ -144,6 +147,7 @@ def until(time_s, policy):
     return run(POLICIES[policy], radio=radio, rounds=400, stop={"time_s": time_s} if time_s else {})
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("policy", WITHOUT_ROUNDS)
 def test_policies_without_rounds_end_at_the_time_itself(policy):
     """The rounds before are those of a run without an end; the last one has what has arrived since, and all costs."""
@@ -166,6 +170,7 @@ def test_policies_without_rounds_end_at_the_time_itself(policy):
     assert rounds["energy_j"].iloc[-1] == pytest.approx(spent_j)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("policy", WITHOUT_ROUNDS)
 @pytest.mark.parametrize("churn", [{"kind": "none"}, {"kind": "poisson", "arrivals_per_s": 0.1, "stay_s": FORTY_S}])
 def test_the_last_row_has_all_costs_although_devices_leave_and_run_out(policy, churn):
@@ -200,6 +205,7 @@ def test_the_last_row_has_all_costs_although_devices_leave_and_run_out(policy, c
     assert rounds["selected"].sum() == len(devices)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("policy", WITH_ROUNDS)
 def test_rounds_that_are_under_way_end_first(policy):
     whole = until(None, policy).rounds

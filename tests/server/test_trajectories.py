@@ -58,6 +58,7 @@ def test_devices_off_the_map_have_no_rows():
     assert found.groupby("device")["time_s"].min().to_numpy() == pytest.approx([0, 10, 20], abs=100 / INSTANTS)
 
 
+@pytest.mark.oracle
 def test_runs_with_movement_write_trajectories(tmp_path):
     edgefl.run(WALK, train=False, out=tmp_path / "walk")
     edgefl.run({**WALK, "mobility": "static"}, train=False, out=tmp_path / "still")

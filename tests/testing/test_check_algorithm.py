@@ -22,6 +22,7 @@ def check_shipped(name, **keys):
     return check_algorithm(ALGORITHMS.load(name), order_matters=name in IN_ORDER, **keys)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", QUICK)
 def test_shipped_algorithms_conform(name):
     report = check_shipped(name)
@@ -216,6 +217,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("broken", "check", "text"), BROKEN, ids=[broken.__name__ for broken, _, _ in BROKEN])
 def test_a_broken_algorithm_is_found_and_named(broken, check, text):
     with pytest.raises(ConformanceError) as caught:

@@ -85,6 +85,7 @@ class OwnDropout(Net):
         return self.back(functional.dropout(self.front(x).relu(), 0.5, self.training))
 
 
+@pytest.mark.oracle
 def test_draws_of_torch_in_training_are_keyed():
     assert check_model(OwnDropout).ok
 
@@ -141,6 +142,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("broken", "name", "text"), BROKEN, ids=[broken.__name__ for broken, _, _ in BROKEN])
 def test_a_broken_model_is_found_and_named(broken, name, text):
     with pytest.raises(ConformanceError) as caught:

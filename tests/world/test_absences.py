@@ -104,6 +104,7 @@ def test_fastest_movement_leaves_absences_out(tmp_path):
     assert track.fastest_mps.tolist() == [5.0]
 
 
+@pytest.mark.oracle
 @settings(max_examples=50, deadline=None)
 @given(
     there=st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=2, max_size=25),
@@ -242,6 +243,7 @@ def test_vehicles_that_have_arrived_are_gone(tmp_path, at_end):
     assert track.stays_within_until_s(np.array([1]), 0.5, np.array([np.inf])).tolist() == [1.0]
 
 
+@pytest.mark.oracle
 @settings(max_examples=50, deadline=None)
 @given(
     there=st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1, max_size=12),
@@ -403,6 +405,7 @@ def test_gap_s_makes_absences_in_csv_and_without_it_there_are_none(tmp_path):
     assert presence(slow, 0, [25, 26, 1804, 1805]) == [True, False, False, True]
 
 
+@pytest.mark.oracle
 @settings(max_examples=40, deadline=None)
 @given(
     steps_s=st.lists(st.integers(1, 30), min_size=1, max_size=12),
@@ -429,6 +432,7 @@ def test_gaps_change_nothing_but_presence(tmp_path_factory, steps_s, gap_s, at_e
             assert parts.speeds_mps(one, time_s) == pytest.approx(whole.speeds_mps(one, time_s))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("at_end", ["hold", "loop", "leave"])
 def test_a_trace_with_gaps_keeps_the_promises_of_a_mobility_model(tmp_path, at_end):
     rng = np.random.default_rng(3)
@@ -469,6 +473,7 @@ def test_times_that_fall_are_shown_as_in_the_file(tmp_path):
         track_of(tmp_path / "t.txt", 1)
 
 
+@pytest.mark.oracle
 def test_repeated_rows_do_not_fill_the_memory(tmp_path):
     """A file of equal rows packs well; only one of them is kept."""
     path = tmp_path / "t.csv.gz"
@@ -505,6 +510,7 @@ def is_away(time_s):
     return 10 < np.floor(time_s + 1e-6) < 900
 
 
+@pytest.mark.oracle
 def test_a_round_in_the_absence_has_the_device_neither_present_nor_selected(away):
     result = run(away)
     starts_s = begins_s(result)
@@ -521,6 +527,7 @@ def test_a_round_in_the_absence_has_the_device_neither_present_nor_selected(away
     assert set(of_car["status"].iloc[1:]) == {"received"}
 
 
+@pytest.mark.oracle
 def test_an_absence_and_churn_together_let_a_device_be_present_in_neither(away, tmp_path):
     """A stay from 0 to 950 s in the file of stays leaves 900 to 950 s, and an absence by churn counts, too."""
     (tmp_path / "stays.csv").write_text("device,on_s,off_s\n0,0,inf\n1,0,5\n1,40,950\n")
@@ -533,6 +540,7 @@ def test_an_absence_and_churn_together_let_a_device_be_present_in_neither(away, 
     ]
 
 
+@pytest.mark.oracle
 def test_an_absence_ends_a_participation_between_cells_with_handover(away):
     """Two base stations with handover: the car departs in its absence, and never hands over while it is away."""
     cells = {"layout": "listed", "positions_m": [[-100, 0], [100, 0]], "radius_m": 400, "handover": {}}
@@ -543,6 +551,7 @@ def test_an_absence_ends_a_participation_between_cells_with_handover(away):
     assert {"departure", "arrival"} <= set(events["kind"])
 
 
+@pytest.mark.oracle
 def test_trajectories_have_no_positions_in_an_absence(away, tmp_path):
     run(away, out=tmp_path / "out")
     tracks = pd.read_csv(tmp_path / "out" / "tracks.csv")

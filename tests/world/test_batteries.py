@@ -96,6 +96,7 @@ SUPPLIES = st.builds(
 DRAWS = st.lists(st.tuples(st.floats(1.0, 40_000.0), st.sampled_from([0.0, 0.002, 0.03, 0.4])), min_size=1, max_size=8)
 
 
+@pytest.mark.oracle
 @settings(max_examples=150, deadline=None)
 @given(SUPPLIES, DRAWS)
 @example(  # in 32 hours 288 + 270 + 54 + 288 J fill up what ran out at 100 J, just when the window closes
@@ -123,6 +124,7 @@ def test_levels_follow_a_walk_in_small_steps(of, draws):
     assert changes.times_s.tolist() == pytest.approx([time for time, _ in expected.changes], abs=1e-3)
 
 
+@pytest.mark.oracle
 @settings(max_examples=150, deadline=None)
 @given(SUPPLIES, st.floats(0.0, 200_000.0))
 def test_time_of_the_next_charged_battery_has_a_closed_form(of, now):
@@ -273,6 +275,7 @@ def test_base_power_empties_a_battery_and_delays_its_return():
     assert of.changes().times_s.tolist() == pytest.approx([400.0])
 
 
+@pytest.mark.oracle
 @settings(max_examples=100, deadline=None)
 @given(SUPPLIES, DRAWS)
 def test_a_participant_never_has_more_left_than_a_bystander(of, draws):

@@ -27,6 +27,7 @@ def test_chances_grow_with_the_lowest_label():
     assert presence(p_min=0.1).probabilities == pytest.approx([0.1, 0.1 + 0.9 * 3 / 9, 1.0])
 
 
+@pytest.mark.oracle
 def test_coins_fall_with_their_chances():
     """4,000 coins each: a frequency has a standard error below 0.008; 4.5 of them is one false alarm in 10^5."""
     there = presence(p_min=0.1)
@@ -65,6 +66,7 @@ def test_only_present_devices_take_part():
     assert result.rounds["selected"].sum() == len(result.devices) < 8 * 6
 
 
+@pytest.mark.oracle
 def test_importance_weights_use_the_probability_of_presence():
     """All present devices take part, so 1 / (N p_i) with known and with given p_i are the same."""
     chances = [0.3, 0.9, 0.6, 0.5, 0.4, 1.0, 0.8, 0.7]

@@ -79,6 +79,7 @@ def test_stays_have_their_laws(keys, law):
     assert stats.kstest(left, lambda x: np.interp(x, grid, cdf)).pvalue > 0.01
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("stay", STAYS)
 def test_mean_number_of_present_devices_follows_littles_law(stay):
     """Mean present = rate x mean stay, at the start and at 50 times that are far apart; each is nearly Poisson."""
@@ -127,6 +128,7 @@ def test_probability_of_presence_follows_the_day(low, high):
         assert len(presence.present(time, 0)) / DEVICES == pytest.approx(expected, abs=4.5 * 0.008)
 
 
+@pytest.mark.oracle
 def test_a_device_comes_once_a_day():
     times, ids, came = diurnal(low=0.0, high=0.9).changes(0.0, 10_000.0)
     days = np.floor(times[came] / 100 + 0.5)
@@ -136,6 +138,7 @@ def test_a_device_comes_once_a_day():
 # Functions of device and time
 
 
+@pytest.mark.oracle
 def test_answers_do_not_depend_on_earlier_questions(tmp_path):
     @settings(max_examples=25, deadline=None)
     @given(st.lists(st.floats(0, 500), min_size=2, max_size=6), st.integers(0, 3))

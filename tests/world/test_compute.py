@@ -46,6 +46,7 @@ def test_static_power_makes_one_clock_the_best():
     assert energy_j.argmin() == 1
 
 
+@pytest.mark.oracle
 @given(st.integers(1, 200), st.integers(1, 60), st.integers(1, 40))
 def test_wrapping_steps_count_every_sample(size, steps, batch):
     """Against the walk through the batches themselves."""

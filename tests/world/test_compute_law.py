@@ -105,6 +105,7 @@ def world(images, compute, **more):
     return edgefl.run(scenario | more, train=False)
 
 
+@pytest.mark.oracle
 def test_step_lasts_as_long_as_the_law_says(images):
     found = world(images, LAW).devices
     # Seven steps: 16, 4, 16, 4, 16, 4 and 16 samples.
@@ -114,6 +115,7 @@ def test_step_lasts_as_long_as_the_law_says(images):
 HEADS_FIRST = {"batch_size": 16, "local_steps": 7, "parts": {"first": {"train": ["4"], "steps": 3}}}
 
 
+@pytest.mark.oracle
 def test_each_part_takes_its_passes_of_the_laws_time(images):
     """Three steps train the linear layer: 16, 4 and 16 samples. Four train the convolutions: 4, 16, 4 and 16."""
     first, second, linear = 8 * 100 * 9, 8 * 64 * 9, 512 * 10
@@ -125,11 +127,13 @@ def test_each_part_takes_its_passes_of_the_laws_time(images):
     np.testing.assert_allclose(found["compute_s"], samples_s + 7 * (0.25 + SOLVER_S), rtol=1e-12)
 
 
+@pytest.mark.oracle
 def test_energy_is_power_times_the_laws_time(images):
     found = world(images, LAW, devices={"cpu_static_w": 2.0, "capacitance": 1e-27}).devices
     np.testing.assert_allclose(found["cpu_energy_j"], 3.0 * found["compute_s"], rtol=1e-12)
 
 
+@pytest.mark.oracle
 def test_a_lower_clock_stretches_the_laws_time(images):
     """With DVFS a device ends at its deadline, and its cycles are those that the law's time takes at the full clock."""
     server = {"policy": "deadline", "deadline_s": 30.0}
@@ -142,6 +146,7 @@ def test_a_lower_clock_stretches_the_laws_time(images):
     np.testing.assert_allclose(slow["cpu_energy_j"], share**2 * fast["cpu_energy_j"].iloc[0], rtol=1e-9)
 
 
+@pytest.mark.oracle
 def test_equal_speeds_are_the_plain_law(images):
     """The counts of all kinds add up to the operations that the model is priced with."""
     plain = world(images, {}).devices
@@ -153,6 +158,7 @@ STRAGGLERS = {"training": {"stragglers": {"share": 0.5}}}
 SCAFFOLD = {"kind": "scaffold", "option": "I"}
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("algorithm", "more"),
     [
@@ -181,6 +187,7 @@ def test_all_passes_of_an_algorithm_follow_the_law(images, algorithm, more):
     assert (half.devices["compute_s"] > 1.5 * plain["compute_s"]).all()
 
 
+@pytest.mark.oracle
 def test_an_evaluation_takes_a_third_of_a_step_for_each_sample(images):
     """Of 20 samples a device evaluates half: a third of their training, and of their part of a batch's fixed time."""
     found = world(images, LAW, server={"device_evaluation": {"samples": 0.5}}).devices
@@ -190,6 +197,7 @@ def test_an_evaluation_takes_a_third_of_a_step_for_each_sample(images):
     np.testing.assert_allclose(evaluated["compute_s"], expected_s, rtol=1e-9)
 
 
+@pytest.mark.oracle
 def test_each_group_has_its_own_law(images):
     groups = [{"name": "plain", "count": 1}, {"name": "by law", "count": 3, "compute": LAW}]
     found = world(images, {}, devices={"groups": groups}).devices.set_index("device")["compute_s"]
@@ -198,6 +206,7 @@ def test_each_group_has_its_own_law(images):
     assert found.loc[3].tolist() == pytest.approx([76 * SAMPLE_S + 7 * (0.25 + SOLVER_S)] * 3, rel=1e-12)
 
 
+@pytest.mark.oracle
 def test_forecasts_use_the_law(images):
     """A selection by forecast times takes the fast group."""
     groups = [{"name": "slow", "count": 2, "compute": LAW}, {"name": "fast", "count": 2}]
@@ -206,6 +215,7 @@ def test_forecasts_use_the_law(images):
     assert set(found[found["status"] == "received"]["device"]) == {2, 3}
 
 
+@pytest.mark.oracle
 def test_units_of_a_profile_differ_and_keep_their_speed(images):
     found = world(images, LAW | {"speed": {"lognormal": [0.0, 0.1]}}, devices={"count": 4}).devices
     by_unit = found.groupby("device")["compute_s"].agg(["min", "max"])
@@ -213,6 +223,7 @@ def test_units_of_a_profile_differ_and_keep_their_speed(images):
     assert by_unit["min"].nunique() == 4
 
 
+@pytest.mark.oracle
 def test_without_jitter_devices_end_together_and_with_it_one_by_one(images):
     """Jitter is drawn by device and round."""
     found = world(images, LAW | {"jitter": 0.1}).devices
@@ -236,6 +247,7 @@ def test_jitter_has_its_mean_and_variation():
 # Throttling
 
 
+@pytest.mark.oracle
 @given(st.floats(1e-3, 1e4), st.floats(0, 1), st.floats(0, 3), st.floats(1, 1e4))
 def test_hot_time_solves_the_integral(cold_s, heat, slowdown, heat_s):
     found = hot_s(*(value * ONE for value in (cold_s, heat, slowdown, heat_s)))[0]
@@ -263,6 +275,7 @@ def test_heat_rises_and_falls_by_its_time_constants():
     assert heat.levels(both, 160.0) == pytest.approx([0.0, (1 - math.exp(-1)) * math.exp(-1)])
 
 
+@pytest.mark.oracle
 def test_a_board_slows_down_over_rounds_and_recovers_in_pauses(images):
     throttling = {"slowdown": 0.25, "heat_s": 5.0, "cool_s": 1000.0}
     cold = world(images, LAW).devices["compute_s"].iloc[0]
@@ -286,18 +299,21 @@ def table(tmp_path):
     return path
 
 
+@pytest.mark.oracle
 def test_measured_steps_set_the_time(images, table):
     found = world(images, {"measured": {"path": str(table), "device": "board"}}).devices
     # A batch of 4 takes a quarter of one of 16.
     np.testing.assert_allclose(found["compute_s"], 76 / 16 * 2.0, rtol=1e-12)
 
 
+@pytest.mark.oracle
 def test_measured_steps_take_as_long_whichever_part_trains(images, table):
     compute = {"measured": {"path": str(table), "device": "board"}}
     found = world(images, compute, training=HEADS_FIRST).devices
     np.testing.assert_allclose(found["compute_s"], 76 / 16 * 2.0, rtol=1e-12)
 
 
+@pytest.mark.oracle
 def test_a_group_is_looked_up_by_its_name(images, table):
     groups = [{"name": "board", "count": 4, "compute": {"measured": {"path": str(table)}}}]
     found = world(images, {}, devices={"groups": groups}).devices
@@ -360,12 +376,14 @@ def test_faults_of_the_section(images, changes, text):
         world(images, {}, devices=changes)
 
 
+@pytest.mark.oracle
 def test_a_price_has_no_kinds_of_operations(images):
     model = {"kind": f"{__name__}:small_network", "cost": {"parameters": 10, "flops_per_parameter": 3}}
     with pytest.raises(InputError, match=r"model\.cost: has no kinds of operations"):
         world(images, LAW, model=model)
 
 
+@pytest.mark.oracle
 def test_price_by_kind_is_used_unchanged(images):
     """The same numbers as counted: only the solver's operations are part of a price."""
     kinds = {"convolution_macs": 7200, "grouped_macs": 4608, "matmul_macs": 5120, "activation_bytes": 8488, "groups": 8}
@@ -394,5 +412,6 @@ def test_a_cut_model_has_no_law(images):
         world(images, LAW, server={"policy": "split"}, model="lenet5")
 
 
+@pytest.mark.oracle
 def test_null_removes_the_law_of_a_preset(images):
     assert world(images, None).devices.equals(world(images, {}).devices)

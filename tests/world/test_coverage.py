@@ -73,6 +73,7 @@ def seen(of, churn=None):
     return covered & there
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", MOVING)
 def test_testing_only_devices_that_may_have_moved_finds_all_changes(name):
     of = world(MOVING[name])
@@ -92,6 +93,7 @@ def test_testing_only_devices_that_may_have_moved_finds_all_changes(name):
         assert found == expected if expected is not None else found > UNTIL_S
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     "name", [*(name for name in MOVING if name.startswith("trace")), "flights that leave", "streets"]
 )
@@ -119,6 +121,7 @@ def test_device_that_moves_out_leaves_under_every_churn(name, churn):
     assert there[0][changes.ids[before]].all()  # who was away comes no sooner
 
 
+@pytest.mark.oracle
 def test_only_covered_devices_toss_coins():
     """The next round waits for a device that comes back rather than for another coin if no device is covered."""
     of = world(MOVING["trace, leave"], {"kind": "bernoulli", "probability": 0.5})

@@ -53,6 +53,7 @@ def test_groups_without_keys_change_nothing():
     assert grouped.batteries.columns(0.0) == plain.batteries.columns(0.0)
 
 
+@pytest.mark.oracle
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=8))
 def test_shares_are_cut_at_the_nearest_device(sizes):
     """Shares that are whole numbers of devices give exactly these."""

@@ -119,6 +119,7 @@ def test_slower_clocks_save_energy_as_their_square():
     assert slower.max() > 2
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_least_clock_equal_to_the_fastest_is_the_fixed_rule(sharing):
     """Bit by bit, also where fading continues while devices compute."""
@@ -126,6 +127,7 @@ def test_least_clock_equal_to_the_fastest_is_the_fixed_rule(sharing):
     assert_same(clocks(slow(least_hz=1e15), **keys), clocks(**keys))
 
 
+@pytest.mark.oracle
 def test_fading_continues_while_the_device_computes():
     """Shares that hold are priced ahead, processor sharing as it goes: for one device alone both are the same.
 

@@ -67,6 +67,7 @@ def test_points_are_uniform_in_the_hexagons(sites):
     assert chisquare(counts, expected).pvalue < 1e-9
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("mobility", [*UNIFORM[1:], {"kind": "gauss_markov"}], ids=str)
 def test_moving_devices_stay_uniform_and_inside(mobility):
     """Reflection at edges and holes, and the way round a layout that wraps, keep areas."""

@@ -19,6 +19,7 @@ LISTED = {"layout": "listed", "positions_m": [[-300.0, 0.0], [300, 40.5], [0, -2
 METRES = st.floats(-5000, 5000)
 
 
+@pytest.mark.oracle
 @given(st.sampled_from([7, 19]), st.integers(0, 18), METRES, METRES)
 @settings(max_examples=200, deadline=None)
 def test_with_wrap_around_every_cell_equals_the_middle_one(sites, cell, x, y):

@@ -63,6 +63,7 @@ def assert_uniform(positions):
     assert stats.kstest(np.arctan2(*positions.T), "uniform", (-np.pi, 2 * np.pi)).pvalue > 0.01
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     "model",
     [
@@ -104,6 +105,7 @@ def test_no_flight_crosses_the_hole(model):
     assert away.min() < 101
 
 
+@pytest.mark.oracle
 def test_gauss_markov_has_normal_speeds_with_its_memory():
     """Speeds are N(mean, std) from the start; alpha^k between updates k apart, with a standard error of 0.03."""
     model = GaussMarkov(alpha=0.7, speed_mps=20.0, speed_std_mps=2.0, update_s=0.5)
@@ -161,6 +163,7 @@ def test_gauss_markov_with_full_memory_is_constant_velocity():
     assert np.allclose(moving.velocities_mps(ids, 0.0), moving.velocities_mps(ids, 100.0), rtol=1e-6)
 
 
+@pytest.mark.oracle
 def test_a_heading_is_kept_to_the_edge_and_beyond():
     """`leave`: the straight line continues outside of the disc; for devices that the hole does not meet."""
     moving = track(ConstantVelocity(heading_deg=90.0, edge="leave"))
@@ -189,6 +192,7 @@ def across(positions):
     return np.isclose(np.abs((positions / 100.0) % 1.0 - 0.5), 0.0, atol=1e-6)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("turn", [0.5, 0.2])
 def test_manhattan_is_uniform_on_its_streets(turn):
     """Each piece of street has the same share of devices, at the start and later: chi-squared at 1 %."""
@@ -236,6 +240,7 @@ def test_streets_are_walked_by_shortest_ways(streets):
     assert np.allclose(np.diff(times), np.array(lengths) / 10.0)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("directed", [False, True])
 def test_streets_start_in_their_stationary_law(tmp_path, directed):
     """Distances at the start and much later, two-sample KS at 1 %; a start at crossings would be seen."""
@@ -248,6 +253,7 @@ def test_streets_start_in_their_stationary_law(tmp_path, directed):
     assert stats.ks_2samp(crossings, later).pvalue < 0.01
 
 
+@pytest.mark.oracle
 def test_streets_are_used_in_proportion_to_the_lengths_of_trips(tmp_path):
     """Crossings at 20, 30 and 230 m: of trips of 10, 200 and 210 m, 400 / 420 are on the long piece, and uniform there.
 
@@ -301,6 +307,7 @@ MODELS = {
 }
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", [*MODELS, "streets"])
 @settings(max_examples=8, deadline=None)
 @given(device=st.integers(0, 999), times=st.lists(st.floats(0, 300), min_size=2, max_size=5))
@@ -342,6 +349,7 @@ def test_interrupt_does_not_change_positions(streets, name, monkeypatch):
     assert hits == [0]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", [*MODELS, "streets"])
 def test_forgotten_corners_change_no_answer(streets, name, monkeypatch):
     """Positions at times in any order, and paths over more corners than are kept."""
@@ -357,6 +365,7 @@ def test_forgotten_corners_change_no_answer(streets, name, monkeypatch):
     np.testing.assert_array_equal(forgetting.path_m(1, np.sort(times_s)), path_m)
 
 
+@pytest.mark.oracle
 def test_memory_does_not_grow_with_virtual_time(monkeypatch):
     """A device that turns each second has 20,000 corners after 20,000 s, which would take 480 kB."""
     monkeypatch.setattr(legs, "MOST_CORNERS", 1_024)

@@ -88,6 +88,7 @@ def test_device_is_absent_before_its_first_sample(tmp_path):
     assert track.positions_m(np.arange(2), 0.0).tolist() == [[0, 0], [0, 9]]
 
 
+@pytest.mark.oracle
 @settings(max_examples=25, deadline=None)
 @given(
     time_scale=st.floats(0.1, 10),
@@ -220,6 +221,7 @@ def test_impossible_degrees_are_refused(tmp_path):
         recorded(path, 1, coordinates="lon_lat")
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("name", "people", "kept"),
     [("ucy_zara01_obsmat.txt.gz", 148, 5024), ("ucy_students03_obsmat.txt.gz", 428, 21846)],

@@ -63,6 +63,7 @@ def test_bonnmotion_writes_packed_files(tmp_path):
     assert packed.tolist() == positions(tmp_path / "walk.movements", 2, times_s).tolist()
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("dimensions", [2, 3])
 def test_lines_of_bonnmotion_may_be_longer_than_any_other_line_of_data(tmp_path, dimensions):
     """Pieces of a line end anywhere, also within a number."""
@@ -173,6 +174,7 @@ orders = st.lists(
 )
 
 
+@pytest.mark.oracle
 @settings(max_examples=200, deadline=None)
 @given(place=st.tuples(coordinates, coordinates), orders=orders)
 def test_corners_of_ns2_movements_follow_its_steps(tmp_path_factory, place, orders):

@@ -1,6 +1,7 @@
 """Advancing through events: against a loop over devices, one event at a time."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ def test_an_event_is_due_at_its_own_time():
     assert due_devices(next_s, 2.0, np.array([2, 1])).tolist() == [1]
 
 
+@pytest.mark.oracle
 @given(st.lists(st.floats(0, 30), min_size=1, max_size=5).map(sorted), st.sets(st.sampled_from(IDS.tolist())))
 def test_every_event_happens_once_and_in_order(times_s, chosen):
     """Events of all devices, and of some while the others stay unchanged."""

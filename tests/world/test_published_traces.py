@@ -243,6 +243,7 @@ def replaced(content, odd):
             yield copied
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("form", ["json", "pickle"])
 @pytest.mark.parametrize("name", ODD_FILES)
 def test_any_wrong_value_gives_one_line(tmp_path, name, form):

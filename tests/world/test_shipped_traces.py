@@ -66,6 +66,7 @@ def test_people_walk_at_the_speeds_that_were_drawn():
     assert speeds.std() == pytest.approx(0.26, abs=3 * 0.26 / math.sqrt(2 * 148))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", ["trace-sumo", "trace-pedestrians"])
 def test_scenario_of_a_shipped_trace_runs_without_further_files(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

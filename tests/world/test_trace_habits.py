@@ -80,6 +80,7 @@ STAYS_S = {
 }
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("at_end", "empty_steps"), [("hold", 0), ("leave", 20), ("loop", 20)])
 def test_seconds_of_presence_in_a_run_are_the_time_steps_of_the_file(tmp_path, at_end, empty_steps):
     """Arrivals and departures in events, against the file; with steps of 1 s, each step stands for a second."""
@@ -223,6 +224,7 @@ def test_backslashes_between_folders_are_mentioned(tmp_path):
         edgefl.run({"mobility": {"kind": "trace", "path": f"{tmp_path}\\t.csv"}}, train=False)
 
 
+@pytest.mark.oracle
 def test_short_absences_are_seen_by_frequent_checks(tmp_path):
     """A teleport of half a second between two whole seconds."""
     path = tmp_path / "t.csv"

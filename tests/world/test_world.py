@@ -34,6 +34,7 @@ def test_static_devices_have_the_papers_density():
     assert np.array_equal(positions, track.positions_m(IDS, 1e6))
 
 
+@pytest.mark.oracle
 def test_random_waypoint_starts_in_its_stationary_law():
     """The distance has the same law at time 0 and long after; 4,000 devices, two-sample KS at 1 %."""
     track = tracks(RandomWaypoint())
@@ -42,12 +43,14 @@ def test_random_waypoint_starts_in_its_stationary_law():
     assert stats.ks_2samp(start, later).pvalue > 0.01
 
 
+@pytest.mark.oracle
 def test_stationarity_test_detects_another_law():
     """The uniform start that many simulators use differs from the stationary law: the power of the test above."""
     later = distances(tracks(RandomWaypoint()), IDS, 500.0)
     assert stats.ks_2samp(distances(tracks(Static()), IDS, 0.0), later).pvalue < 1e-6
 
 
+@pytest.mark.oracle
 def test_random_waypoint_matches_the_known_density_of_a_disc():
     """Without the hole, E[d^2] / R^2 is 0.354: from Bettstetter et al., IEEE TMC 2003, f(r) ~ (1 - r^2) of a disc
 
@@ -68,6 +71,7 @@ def test_random_waypoint_matches_the_known_density_of_a_disc():
     assert measured.mean() == pytest.approx(expected, abs=4 * measured.std() / np.sqrt(len(IDS)))
 
 
+@pytest.mark.oracle
 def test_no_leg_crosses_the_hole():
     track = tracks(RandomWaypoint())
     closest = min(distances(track, IDS[:50], time).min() for time in np.arange(0, 400, 0.25))
