@@ -68,12 +68,20 @@ class Plugin:
     @property
     def files(self) -> list[Path]:
         """Its source: the files of its module or package, of its base classes, and of their imports beside them."""
-        found: set[Path] = set()
+        pending: list[tuple[Path, str]] = []
         for definition in _definitions(self.definition):
             file = _file(module_of(definition))
             if file is not None:
-                _collect(*_root(file, definition.__module__), found)
-        return sorted(found)
+                pending.append(_root(file, definition.__module__))
+        found: dict[tuple[Path, str], list[Path]] = {}
+        while pending:
+            root, top = pending.pop()
+            if (root, top) in found:
+                continue
+            found[root, top] = _files_of(root, top)
+            if not is_installed(root / "x"):  # other packages there have their own versions
+                pending += [(root, name) for name in _imports(found[root, top]) if _is_beside(root, name)]
+        return sorted({file for files in found.values() for file in files})
 
     def sha256(self) -> str:
         """Return a digest of its source, wherever the files lie."""
@@ -184,35 +192,33 @@ def _root(file: Path, module: str) -> tuple[Path, str]:
     return file.parents[depth], module.partition(".")[0]
 
 
-def _collect(root: Path, top: str, found: set[Path]) -> None:
-    """Add the files of a module or package in a folder, and of its imports from the same folder."""
-    package = root / top
-    files = [root / f"{top}.py"]
-    if not files[0].is_file():
-        files = [file for file in package.rglob("*.py") if package.is_dir()]
-    for file in files:
-        if not file.is_file() or file in found:
-            continue
-        found.add(file)
-        if is_installed(root / "x"):  # other packages there have their own versions
-            continue
-        for name in _imports(file):
-            if name != top and ((root / f"{name}.py").is_file() or (root / name / "__init__.py").is_file()):
-                _collect(root, name, found)
+def _files_of(root: Path, top: str) -> list[Path]:
+    """Return the files of a module or package in a folder."""
+    module = root / f"{top}.py"
+    if module.is_file():
+        return [module]
+    return list((root / top).rglob("*.py"))
 
 
-def _imports(file: Path) -> set[str]:
+def _is_beside(root: Path, name: str) -> bool:
+    """Return whether a folder has a module or package of a name."""
+    return (root / f"{name}.py").is_file() or (root / name / "__init__.py").is_file()
+
+
+def _imports(files: Iterable[Path]) -> set[str]:
+    """Return the names of the top-level modules and packages that files import, without edgefl's own."""
     names: set[str] = set()
-    try:
-        tree = ast.parse(file.read_bytes())
-    except (SyntaxError, ValueError):
-        return names
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names.update(alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names.add(node.module.partition(".")[0])
-    return names
+    for file in files:
+        try:
+            tree = ast.parse(file.read_bytes())
+        except (SyntaxError, ValueError):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                names.update(alias.name.partition(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names.add(node.module.partition(".")[0])
+    return names - OWN_PACKAGES
 
 
 # Failures
