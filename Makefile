@@ -1,7 +1,8 @@
 # `make demo` and `make test` work on a fresh machine with Python 3.11 or newer; everything lives in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Modules are compiled when they are first imported: all at once would take minutes, and most are never imported.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist worksteal
 PYTEST := $(BIN)/python -m pytest $(SIDE_BY_SIDE)
