@@ -32,7 +32,9 @@ class Outdoor(Propagation):
         inside = np.where(indoor, depth, 0.0)
         # The depth is drawn independently of the distance and may exceed it: then no part of the path is outdoors.
         los = draws.los < self.los_probability(np.maximum(distance - inside, 0.0), ut_height_m)
-        loss = self.outdoor_loss_db(distance, carrier_hz, los, bs_height_m, ut_height_m, draws)
+        loss = self.physics().path_loss_db(
+            distance, carrier_hz, los, bs_height_m, ut_height_m, *self.surroundings(draws)
+        )
         # Shadowing indoors is of the state O2I, whatever the path outdoors.
         state = np.where(indoor, O2I, np.where(los, LOS, NLOS))
         return self.by_state(state, los, loss + np.where(indoor, entry, 0.0))
@@ -51,14 +53,6 @@ class Outdoor(Propagation):
         """Return the probability [...] of line of sight over the outdoor part of the path [...]."""
         return np.asarray(self.physics().los_probability(outdoor_m))
 
-    def outdoor_loss_db(
-        self,
-        distance_m: Floats,
-        carrier_hz: float,
-        los: Bools,
-        bs_height_m: float,
-        ut_height_m: Floats,
-        draws: PathDraws,
-    ) -> Floats:
-        """Return the median path loss [...] of the whole path without buildings."""
-        return np.asarray(self.physics().path_loss_db(distance_m, carrier_hz, los, bs_height_m, ut_height_m))
+    def surroundings(self, draws: PathDraws) -> tuple[Floats | float, ...]:
+        """Return what the path loss outdoors depends on besides distance, carrier, line of sight and heights."""
+        return ()

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from channel import rma
 from channel.tr38901 import O2I
-from edgefl.core.arrays import Bools, Floats
+from edgefl.core.arrays import Floats
 from edgefl.radio.propagation.base import LargeScale, PathDraws
 from edgefl.radio.propagation.outdoor import Outdoor
 
@@ -45,16 +45,6 @@ class Rma(Outdoor):
         # Only line of sight has a break point: indoors the standard deviation is constant.
         return replace(channel, shadowing_std_db=np.where(channel.state == O2I, channel.shadowing_std_db, outdoors))
 
-    def outdoor_loss_db(
-        self,
-        distance_m: Floats,
-        carrier_hz: float,
-        los: Bools,
-        bs_height_m: float,
-        ut_height_m: Floats,
-        draws: PathDraws,
-    ) -> Floats:
-        """Return the loss [...] with the scenario's surroundings."""
-        return rma.path_loss_db(
-            distance_m, carrier_hz, los, bs_height_m, ut_height_m, self.building_height_m, self.street_width_m
-        )
+    def surroundings(self, draws: PathDraws) -> tuple[Floats | float, ...]:
+        """Return the scenario's mean height of buildings and width of streets."""
+        return self.building_height_m, self.street_width_m

@@ -4,7 +4,7 @@ from types import ModuleType
 from typing import ClassVar
 
 from channel import uma
-from edgefl.core.arrays import Bools, Floats
+from edgefl.core.arrays import Floats
 from edgefl.radio.propagation.base import PathDraws
 from edgefl.radio.propagation.urban import Urban
 
@@ -23,15 +23,6 @@ class Uma(Urban):
         """Return the probability [...], which is higher for high terminals."""
         return uma.los_probability(outdoor_m, ut_height_m)  # the term C' of Table 7.4.2-1, for those above 13 m
 
-    def outdoor_loss_db(
-        self,
-        distance_m: Floats,
-        carrier_hz: float,
-        los: Bools,
-        bs_height_m: float,
-        ut_height_m: Floats,
-        draws: PathDraws,
-    ) -> Floats:
-        """Return the loss [...] with the drawn height of the environment."""
-        # The break point depends on the height of the environment, which Table 7.4.1-1, note 1, draws for each link.
-        return uma.path_loss_db(distance_m, carrier_hz, los, bs_height_m, ut_height_m, draws.environment)
+    def surroundings(self, draws: PathDraws) -> tuple[Floats | float, ...]:
+        """Return the draw of the environment's height, on which the break point depends (Table 7.4.1-1, note 1)."""
+        return (draws.environment,)
