@@ -62,7 +62,9 @@ def cache_of_their_own(tmp_path_factory):
 
 @pytest.fixture(scope="session", autouse=True)
 def training_without_workers():
-    """Train in the process of the test, unless its mark says that it starts programs."""
+    """Train in the process and the thread of the test, unless its mark says that it starts programs."""
+    import torch
+
     from edgefl.learning.learner import learner
     from edgefl.learning.learner.workers import fork_trial
 
@@ -70,9 +72,14 @@ def training_without_workers():
     # has exported a model, they do.
     fork_trial._decide_now()
     usual = learner.cores
-    learner.cores = lambda: 0 if _ProgramsGuard.is_on else usual()
+    processes = usual()
+    threads = torch.get_num_threads()
+    # Tests run side by side: threads of torch that wait for each other would take half of the processor time.
+    torch.set_num_threads(1)
+    learner.cores = lambda: 0 if _ProgramsGuard.is_on else processes
     yield
     learner.cores = usual
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture
