@@ -120,6 +120,6 @@ def digits(algorithm, **training):
         "data": {"dataset": "digits", "partition": {"kind": "dirichlet", "alpha": 0.5}},
         "devices": {"count": 20},
         "server": {"participants": 5},
-        "training": {"local_epochs": 2, "batch_size": 20, "engine": "serial", **training},
+        "training": {"local_epochs": 1, "batch_size": 20, "engine": "serial", **training},
         "algorithm": algorithm,
     }

@@ -52,18 +52,16 @@ NETWORKS = {
         nn.ReLU(),
         nn.Conv2d(6, 6, 3),
         nn.BatchNorm2d(6, momentum=0.3),
-        *ending(96),
+        *ending(24),
     ),
-    "residual": lambda: nn.Sequential(
-        nn.Conv2d(3, 4, 3, padding=1), nn.ReLU(), block(4, 4, no_norm), block(4, 8, no_norm, 2), *ending(128)
-    ),
+    "residual": lambda: nn.Sequential(nn.Conv2d(3, 4, 1), nn.ReLU(), block(4, 8, no_norm, 2), *ending(32)),
     "residual, group norm": lambda: nn.Sequential(
-        nn.Conv2d(3, 4, 3, padding=1), halves(4), nn.ReLU(), block(4, 4, halves), block(4, 8, halves, 2), *ending(128)
+        nn.Conv2d(3, 4, 1), halves(4), nn.ReLU(), block(4, 8, halves, 2), *ending(32)
     ),
     "residual, batch norm": lambda: nn.Sequential(
-        nn.Conv2d(3, 4, 3, padding=1), block(4, 4, nn.BatchNorm2d), block(4, 8, nn.BatchNorm2d, 2), *ending(128)
+        nn.Conv2d(3, 4, 1), block(4, 4, nn.BatchNorm2d), block(4, 8, nn.BatchNorm2d, 2), *ending(32)
     ),
-    "residual first": lambda: nn.Sequential(nn.Conv2d(3, 3, 1), block(3, 3, no_norm), *ending(192)),
+    "residual first": lambda: nn.Sequential(nn.Conv2d(3, 3, 1), block(3, 3, no_norm), *ending(48)),
     "dropout": lambda: nn.Sequential(
         nn.Conv2d(3, 5, 3), nn.Dropout(0.4), nn.ReLU(), nn.Sequential(*ending(180), nn.Dropout(0.2)), nn.ReLU()
     ),
@@ -88,12 +86,23 @@ class Own(Model):
         return 1000
 
 
+def spare_overflow_checks():
+    """Spare Triton's interpreter a quarter of its time, on checks that count only with TRITON_DEBUG."""
+    from triton.runtime import interpreter
+
+    interpreter.interpreter_builder.options = interpreter.InterpreterOptions(sanitize_overflow=False)
+
+
 def shape_of(name):
     """The shape of an image."""
     if name == "gray":
         return (8, 8)
     if name == "many channels":
         return (17, 2, 2)
+    if name == "batch norm":
+        return (3, 6, 6)
+    if "residual" in name:
+        return (3, 4, 4)
     return (3, 8, 8)
 
 

@@ -1,4 +1,4 @@
-"""Fixtures that tests of datasets share."""
+"""Fixtures that tests of learning share."""
 
 import pytest
 
@@ -11,3 +11,12 @@ def home(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / ".cache"))
     monkeypatch.delenv("EDGEFL_DATA", raising=False)
     return folder
+
+
+@pytest.fixture
+def narrow_svhn_cnn(monkeypatch):
+    """The network of the catalogue that has batch normalisation and dropout has few channels."""
+    from edgefl.learning.models.cnn import SvhnCnn
+
+    monkeypatch.setattr(SvhnCnn, "stages", ((3, 3), (4,)))
+    monkeypatch.setattr(SvhnCnn, "hidden", (6,))

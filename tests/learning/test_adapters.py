@@ -87,7 +87,7 @@ def test_layer_with_adapter_first_computes_what_it_did_and_then_adds_the_product
 @pytest.mark.oracle
 def test_frozen_weights_cost_no_gradient():
     """Of a step's three products with each matrix the one for its gradient is left out, but for the small ones."""
-    full = Llama(depth=8, width=256, hidden=512)
+    full = Llama(depth=4, width=256, hidden=512)
     scenario = load({"model": {**full.model_dump(), "kind": "llama", "adapters": {"on": ["v_proj"]}}})
     passes = scenario.network.training_passes((64,), 256, tokens=True)
     assert 1.9 < passes < 2.1
@@ -119,12 +119,12 @@ def test_later_tokens_do_not_reach_earlier_outputs():
 def test_small_language_model_learns_and_its_adapters_go_on():
     """The loss begins at ln(16) and ends above ln(2), the entropy of the language; adapters then learn another one."""
     language = {**TINY["data"], "rows": 64}
-    model = {key: value for key, value in TINY["model"].items() if key != "adapters"}
-    training = {"local_steps": 40, "batch_size": 16, "lr": 0.01, "optimizer": "adam"}
-    keys = {**TINY, "data": language, "model": model, "training": training, "rounds": 3}
+    model = {key: value for key, value in TINY["model"].items() if key != "adapters"} | {"depth": 1}
+    training = {"local_steps": 40, "batch_size": 16, "lr": 0.03, "optimizer": "adam"}
+    keys = {**TINY, "data": language, "model": model, "training": training}
     losses = edgefl.run(keys).rounds["test_loss"].tolist()
     assert math.log(BRANCHES) < losses[-1] < 1.2 < losses[0] + 0.6
-    tuned = edgefl.run({**keys, "model": {**TINY["model"], "adapters": {"rank": 8, "on": ["*_proj"]}}})
+    tuned = edgefl.run({**keys, "model": {**model, "adapters": {"rank": 8, "on": ["*_proj"]}}})
     assert tuned.rounds["test_loss"].iloc[-1] < math.log(16) - 0.2
 
 
@@ -187,7 +187,7 @@ class Bert(nn.Module):
         from transformers import BertConfig, BertForSequenceClassification
 
         super().__init__()
-        sizes = {"hidden_size": WIDTH, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 80}
+        sizes = {"hidden_size": WIDTH, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 80}
         config = BertConfig(vocab_size=16, max_position_embeddings=12, num_labels=classes, **sizes)
         self.bert = BertForSequenceClassification(config)
 

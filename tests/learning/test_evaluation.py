@@ -318,7 +318,8 @@ def test_losses_around_local_training_need_one_model_that_the_server_knows_and_k
 @pytest.mark.oracle
 def test_losses_around_local_training_are_written_for_every_algorithm_that_is_accepted(algorithm):
     """Two rounds of each give finite losses of both rounds' participants."""
-    result = edgefl.run({**BASE, "rounds": 2, "algorithm": algorithm, "report": {"device_losses": True}})
+    keys = {**BASE, "rounds": 2, "training": {"local_steps": 2}}
+    result = edgefl.run({**keys, "algorithm": algorithm, "report": {"device_losses": True}})
     assert result.device_losses["round"].tolist() == result.devices["round"].tolist()
     assert np.isfinite(result.device_losses["local_loss"]).all()
 

@@ -121,9 +121,7 @@ def fedrep(solver):
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize(
-    ("engine", "solver"), [("serial", "momentum"), ("batched", "adam"), ("vmap", "momentum"), ("vmap", "adam")]
-)
+@pytest.mark.parametrize(("engine", "solver"), [("serial", "momentum"), ("batched", "adam"), ("vmap", "momentum")])
 def test_heads_train_first_as_in_a_plain_torch_program(engine, solver):
     """Devices hold different numbers of samples, so that some train their heads while others are past them."""
     keys = with_training(engine=engine, **SOLVERS[solver])

@@ -40,7 +40,6 @@ def for_grey_images(name, classes=10):
 
 
 NETWORKS = {
-    "resnet18": torchvision.models.resnet18,
     "resnet50": torchvision.models.resnet50,
     "lenet": lenet,
     "squeezenet1_0": lambda: for_grey_images("squeezenet1_0"),

@@ -121,12 +121,14 @@ OPTIMIZERS = {
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("kind", OPTIMIZERS)
-@pytest.mark.parametrize("engine", ENGINES)
-def test_an_engine_is_plain_pytorch(learner, engine, kind):
+def test_an_engine_is_plain_pytorch(learner, kind):
     """torch.optim, clip_grad_norm_ and the same batches, client by client, some with fewer steps (card 0.2)."""
     keys, optimizer_of = OPTIMIZERS[kind]
-    of = learner(engine, dtype="float64", optimizer=kind, clip_norm=0.5, weight_decay=0.01, lr=0.2, **keys)
-    updates, _ = train(of)
+    keys = {"optimizer": kind, "clip_norm": 0.5, "weight_decay": 0.01, "lr": 0.2, **keys}
+    found = []
+    for engine in ENGINES:
+        of = learner(engine, dtype="float64", **keys)
+        found.append(train(of)[0].vectors["delta"])
     arrays = data("float64")
     x = torch.from_numpy(arrays.train_x)
     y = torch.from_numpy(arrays.train_y)
@@ -141,7 +143,8 @@ def test_an_engine_is_plain_pytorch(learner, engine, kind):
             nn.utils.clip_grad_norm_(module.parameters(), 0.5)
             optimizer.step()
         expected = nn.utils.parameters_to_vector(module.parameters()) - of.initial
-        assert torch.allclose(updates.vectors["delta"][device], expected, rtol=1e-9, atol=1e-12)
+        for deltas in found:
+            assert torch.allclose(deltas[device], expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.oracle
@@ -170,11 +173,11 @@ def test_the_order_of_jobs_changes_nothing(learner, engine):
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("engine", ENGINES)
-def test_the_number_of_workers_changes_nothing(learner, engine):
+@pytest.mark.parametrize(("engine", "processes"), [*zip(ENGINES, [3, 1, 2], strict=True)])
+def test_the_number_of_workers_changes_nothing(learner, engine, processes):
     """Also none at all: then training happens in this process."""
-    results = [train(learner(engine, width=2, processes=count))[0].vectors["delta"] for count in (0, 1, 4)]
-    assert all(torch.equal(results[0], result) for result in results[1:])
+    results = [train(learner(engine, width=2, processes=count))[0].vectors["delta"] for count in (0, processes)]
+    assert torch.equal(*results)
 
 
 @pytest.mark.oracle
@@ -262,7 +265,7 @@ def test_a_short_last_batch_weighs_as_a_full_step():
     work = {"local_epochs": 1, "batch_size": 2, "lr": 1.0}
     deltas = []
     for plan in PLANS.values():
-        of = make_learner(Logistic(), data=ones, parts=[np.arange(3)], plan=plan, processes=1, **work)
+        of = make_learner(Logistic(), data=ones, parts=[np.arange(3)], plan=plan, **work)
         deltas.append(train(of, [0])[0].vectors["delta"])
         of.close()
     assert torch.allclose(deltas[0], deltas[1], rtol=1e-12)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from model_cases import default, samples
+from model_cases import MODEL_NAMES, default, samples
 from torch.utils.flop_counter import FlopCounterMode
 
 from edgefl.learning.models import MODELS
@@ -98,7 +98,7 @@ def test_a_price_replaces_counting():
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("name", list(MODELS.members))
+@pytest.mark.parametrize("name", MODEL_NAMES)
 def test_every_model_builds_from_defaults_and_cites_a_source(name):
     model, shape, classes = default(name)
     assert model.check(shape, classes) is None

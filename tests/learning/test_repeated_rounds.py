@@ -9,8 +9,10 @@ from edgefl.learning.learner import learner
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("name", ["fcn", "lenet5", "cnn_mnist"])
-@pytest.mark.parametrize(("engine", "graphs"), WAYS)
+@pytest.mark.parametrize(
+    ("name", "engine", "graphs"),
+    [(name, *way) for name, way in zip(["fcn", "lenet5", "fcn", "lenet5", "fcn"], WAYS, strict=True)],
+)
 def test_the_same_bytes_twice_and_when_resumed(name, engine, graphs):
     assert fits(name, engine)
     check_same_bytes(name, engine, graphs, "cpu")

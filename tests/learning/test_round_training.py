@@ -24,7 +24,7 @@ from edgefl.learning.learner.round_training import RoundTraining, cohorts
 from edgefl.learning.learner.workers.trainer import Trainer
 from edgefl.learning.workload import local_steps
 
-SIZES = [7, 40, 23, 64, 1, 50, 12, 31, 40]
+SIZES = [7, 20, 12, 36, 1, 25, 6, 17, 20]
 CLIENTS = len(SIZES)
 
 
@@ -84,8 +84,7 @@ def wasted(order, sizes, training, width):
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize(("models", "messages"), [(100, [9]), (3, [3, 3, 3]), (0.5, [1] * CLIENTS)])
-def test_large_models_come_back_in_more_messages(learner, monkeypatch, models, messages):
+def test_large_models_come_back_in_more_messages(learner, monkeypatch):
     """Each fits into the memory that a worker shares, and the results are the same."""
     expected, loss = train(learner(width=1))
     sent = []
@@ -97,11 +96,13 @@ def test_large_models_come_back_in_more_messages(learner, monkeypatch, models, m
 
     monkeypatch.setattr(RoundTraining, "_send", send)
     of = learner(width=1)
-    monkeypatch.setattr(round_training, "MESSAGE_BYTES", int(models * of.initial.nbytes))
-    got, got_loss = train(of)
-    assert sent == messages
-    assert got_loss == loss
-    assert torch.equal(got.vectors["delta"], expected.vectors["delta"])
+    for models, messages in [(100, [9]), (3, [3, 3, 3]), (0.5, [1] * CLIENTS)]:
+        monkeypatch.setattr(round_training, "MESSAGE_BYTES", int(models * of.initial.nbytes))
+        sent.clear()
+        got, got_loss = train(of)
+        assert sent == messages
+        assert got_loss == loss
+        assert torch.equal(got.vectors["delta"], expected.vectors["delta"])
 
 
 def test_little_is_padded(learner, monkeypatch):
@@ -268,7 +269,7 @@ def test_memory_that_really_runs_out():
     assert warnings[-1].endswith(f"continuing with {width}")
 
 
-SCHEDULE = [[0, 3, 5], [3, 8, 1, 2], [0, 1, 5, 6, 8], [7, 3], [4, 0, 8, 3, 1]]
+SCHEDULE = [[0, 3, 5], [3, 8, 1, 2], [0, 1, 5, 6, 8], [7, 3]]
 
 
 def by_hand(of):

@@ -85,7 +85,7 @@ def test_tokens():
     assert " ".join(tokens("It's U.S. #39;s 3.5%")) == "it ' s u . s . # 39 ; s 3 . 5 %"
 
 
-@pytest.mark.oracle
+@pytest.mark.slow  # files of a few lines are read above
 def test_real_files(data_folder, monkeypatch):
     """Whole files, read as the model expects; the nearest tf-idf centroid is right as often as their makers found."""
     monkeypatch.setenv("EDGEFL_DATA", str(data_folder))

@@ -28,20 +28,20 @@ SIZES = {  # of images, as small as each family takes them
     "vgg11": 32,
     "vit_b_32": 224,
 }
+SMALL = 32
 AUXILIARY = ("googlenet", "inception_v3")
 
 
 def problem_of(name, **keys):
     model = Imported.model_validate({"import_path": f"torchvision.models:{name}", "num_classes": 10, **keys})
-    x = np.random.default_rng(0).normal(size=(10, 3, SIZES[name], SIZES[name])).astype(np.float32)
+    size = SIZES.get(name, SMALL)
+    x = np.random.default_rng(0).normal(size=(10, 3, size, size)).astype(np.float32)
     y = np.arange(10)
     return network_problem(model, Data(x, y, x, y, classes=10), Streams(1), name)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=getattr(pytest.mark, "oracle" if name == "resnet18" else "slow")) for name in SIZES],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SIZES)
 def test_each_family_learns_as_its_module(name):
     keys = {}
     if name in AUXILIARY:
@@ -50,6 +50,12 @@ def test_each_family_learns_as_its_module(name):
 
 
 @pytest.mark.oracle
+def test_a_small_member_of_a_family_learns_as_its_module():
+    layers = {"num_layers": 2, "num_heads": 2, "hidden_dim": 16, "mlp_dim": 16}
+    assert problem_of("VisionTransformer", image_size=SMALL, patch_size=16, **layers) is None
+
+
+@pytest.mark.slow  # of a small network tests/learning/test_own_networks.py has it
 def test_auxiliary_outputs_are_refused_before_the_run():
     assert problem_of("googlenet", init_weights=False) == (
         "googlenet: in training must give [B, 10], got GoogLeNetOutputs for B = 4: switch auxiliary outputs off"

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch.nn import functional
+from triton_cases import spare_overflow_checks
 
 pytest.importorskip("triton")
 
@@ -20,20 +21,29 @@ from edgefl.learning.learner.kernels.pixels.tiles import ARITHMETIC, block, conv
 
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="the kernels are compiled where there is a GPU")
 
+spare_overflow_checks()
 EXACT = ARITHMETIC["float32"]
 WINDOWS = {
     "point": Window((1, 1), (1, 1), (0, 0), (1, 1)),
     "usual": Window((3, 3), (1, 1), (1, 1), (1, 1)),
     "halving": Window((3, 3), (2, 2), (1, 1), (1, 1)),
     "halving point": Window((1, 1), (2, 2), (0, 0), (1, 1)),
-    "stem": Window((7, 7), (2, 2), (3, 3), (1, 1)),
+    "stem": Window((5, 5), (2, 2), (2, 2), (1, 1)),
+    "pair": Window((1, 2), (2, 2), (0, 1), (1, 1)),
     "uneven": Window((2, 3), (3, 1), (1, 2), (1, 1)),
     "past the edge": Window((4, 4), (3, 3), (0, 0), (1, 1)),  # the last pixels are in no window
 }
-# input and output channels: fewer than a block, many blocks, and neither a multiple of one
-CHANNELS = [(1, 1), (16, 32), (33, 17)]
-PAIRS = [(window, CHANNELS[number % 3]) for number, window in enumerate(WINDOWS)]
-PAIRS += [("usual", (33, 17)), ("halving", (33, 17)), ("uneven", (1, 1)), ("halving", (140, 150))]
+# input and output channels: fewer than a block, one block, no multiple of a block, and many blocks
+PAIRS = [
+    ("point", (1, 1)),
+    ("usual", (16, 32)),
+    ("halving", (33, 17)),
+    ("halving point", (1, 1)),
+    ("stem", (1, 1)),
+    ("uneven", (33, 17)),
+    ("past the edge", (1, 1)),
+    ("pair", (130, 140)),
+]
 CLIENTS = 2
 IMAGES = 2
 SIDES = (7, 8)
@@ -99,13 +109,11 @@ def test_weights_are_packed_out_of_a_flat_vector():
     ("channels", "groups", "with_residual", "relu"),
     [
         (8, 1, False, False),
-        (8, 2, True, True),
-        (12, 4, True, False),
-        (5, 5, False, True),
-        (96, 2, True, True),
+        (8, 2, True, False),
+        (3, 3, False, True),
+        (96, 1, True, True),
         (5, 0, False, True),
-        (5, 0, True, False),
-        (70, 0, True, True),
+        (70, 0, True, False),
     ],
 )
 def test_norms_and_their_gradients(channels, groups, with_residual, relu):
