@@ -20,3 +20,12 @@ def narrow_svhn_cnn(monkeypatch):
 
     monkeypatch.setattr(SvhnCnn, "stages", ((3, 3), (4,)))
     monkeypatch.setattr(SvhnCnn, "hidden", (6,))
+
+
+@pytest.fixture
+def no_overflow_checks(monkeypatch):
+    """Spare Triton's interpreter a quarter of its time, for checks whose outcome it drops unless it debugs."""
+    from triton.runtime import interpreter
+
+    options = interpreter.InterpreterOptions(sanitize_overflow=False)
+    monkeypatch.setattr(interpreter.interpreter_builder, "options", options)

@@ -8,20 +8,7 @@ import torch
 from learner_cases import make_learner, parts_in_order, train_round
 from model_cases import default, samples
 from torch import nn
-from triton_cases import (
-    CLASSES,
-    CLIENTS,
-    IMAGES,
-    NETWORKS,
-    Case,
-    Own,
-    assert_alike,
-    block,
-    ending,
-    no_norm,
-    shape_of,
-    spare_overflow_checks,
-)
+from triton_cases import CLASSES, CLIENTS, IMAGES, NETWORKS, Case, Own, assert_alike, block, ending, no_norm, shape_of
 
 pytest.importorskip("triton")
 
@@ -39,9 +26,11 @@ from edgefl.learning.learner.networks.network import Network
 from edgefl.learning.learner.plans.plan import SERIAL, CannotBatchError, Plan
 from edgefl.learning.models import MODELS
 
-pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="the kernels are compiled where there is a GPU")
+pytestmark = [
+    pytest.mark.skipif(torch.cuda.is_available(), reason="the kernels are compiled where there is a GPU"),
+    pytest.mark.usefixtures("no_overflow_checks"),
+]
 
-spare_overflow_checks()
 TOGETHER = Plan("batched", "triton", 8)
 SIZES = [5, 2, 4]
 SMALL = ["lenet_femnist", "cnn_femnist"]
@@ -106,7 +95,8 @@ def test_the_catalogue_is_complete():
     fitting = []
     for name in MODELS.members:
         model, shape, classes = default(name)
-        module = model.module(shape, classes)
+        with torch.device("meta"):
+            module = model.module(shape, classes)
         assert any(isinstance(layer, nn.Conv2d) for layer in module.modules()) == (name in [*SMALL, *LARGE])
         if layers_of_pixels(module, ARITHMETIC["float32"]):
             fitting.append(name)

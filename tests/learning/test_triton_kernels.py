@@ -3,7 +3,6 @@
 import pytest
 import torch
 from torch.nn import functional
-from triton_cases import spare_overflow_checks
 
 pytest.importorskip("triton")
 
@@ -19,9 +18,11 @@ from edgefl.learning.learner.kernels.pixels.norm import Grouping, norm_gradients
 from edgefl.learning.learner.kernels.pixels.pooling import pool, pool_gradient
 from edgefl.learning.learner.kernels.pixels.tiles import ARITHMETIC, block, convolution_tiles, weight_tiles
 
-pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="the kernels are compiled where there is a GPU")
+pytestmark = [
+    pytest.mark.skipif(torch.cuda.is_available(), reason="the kernels are compiled where there is a GPU"),
+    pytest.mark.usefixtures("no_overflow_checks"),
+]
 
-spare_overflow_checks()
 EXACT = ARITHMETIC["float32"]
 WINDOWS = {
     "point": Window((1, 1), (1, 1), (0, 0), (1, 1)),

@@ -15,7 +15,7 @@ from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.testing import ConformanceError, check_algorithm
 from edgefl.testing.rounds import TRAINING, rounds
 
-QUICK = ("scaffold", "mifa")
+QUICK = ("mifa", "moon")
 IN_ORDER = ("fedasync",)  # takes one update after another
 
 
@@ -32,15 +32,21 @@ def check_shipped(name, **keys):
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("name", QUICK)
-def test_shipped_algorithms_conform(name):
-    report = check_shipped(name)
+def test_shipped_algorithm_conforms():
+    report = check_shipped("scaffold")
     assert report.ok
     assert str(report).splitlines()[0].endswith("all 14 checks passed")
 
 
+@pytest.mark.oracle
+@pytest.mark.usefixtures("small_rounds")
+@pytest.mark.parametrize("name", QUICK)
+def test_shipped_algorithms_conform_in_small_rounds(name):
+    assert check_shipped(name).ok
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in ALGORITHMS.members if name not in QUICK])
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS.members if name != "scaffold"])
 def test_all_other_shipped_algorithms_conform(name):
     assert check_shipped(name).ok
 
@@ -101,24 +107,6 @@ class Unseeded(Documented):
 class WrongShape(Documented):
     def correct(self, gradient, w, local):
         return gradient[..., :1]
-
-
-class NoNumber(Documented):
-    """The first round's momentum is 0, which has no direction."""
-
-    def server_state(self, w):
-        return {"w": w, "m": 0 * w}
-
-    def downlink(self, server):
-        return {"direction": server["m"] / server["m"].norm()}
-
-
-class OtherSize(Documented):
-    def client_state(self, w):
-        return {"c": 0 * w}
-
-    def remember(self, w, local):
-        return {"c": (w - local.start)[..., :3]}
 
 
 class Branches(Documented):
@@ -196,8 +184,6 @@ BROKEN = [
     (PythonGlobal, "repeatable", "PythonGlobal.finish draws from Python's module random"),
     (Unseeded, "repeatable", "Unseeded.aggregate returns other values when it is called again"),
     (WrongShape, "returns", "WrongShape.correct returned a gradient of shape [6, 1], expected [6, 8]"),
-    (NoNumber, "returns", 'NoNumber.downlink returned NaN or infinity in "direction" from finite numbers'),
-    (OtherSize, "returns", 'OtherSize.remember returned "c" of shape [6, 3], expected [6, 8]'),
     (Branches, "batched is serial", "Branches.correct returns other values for devices together than for each alone"),
     (Grows, "returns", 'Grows.finish returned "delta" [8], "more" [2] after "delta" [8], "more" [1]'),
     (FirstCounts, "order of updates", 'FirstCounts.aggregate: the entry "w" depends on the order of the rows'),
@@ -232,13 +218,6 @@ class OwnLoss(FedAvg):
 
     def loss(self, losses, own, references, batch):
         return 3 * losses
-
-
-@pytest.mark.oracle
-@pytest.mark.usefixtures("small_rounds")
-@pytest.mark.parametrize("name", ["fedavg", "moon"])
-def test_shipped_algorithms_conform_in_small_rounds(name):
-    assert check_shipped(name).ok
 
 
 @pytest.mark.oracle
