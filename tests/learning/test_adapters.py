@@ -102,7 +102,6 @@ def test_frozen_numbers_travel_in_their_bits():
     assert frozen[0] == 2 * frozen[1]
 
 
-@pytest.mark.oracle
 def test_later_tokens_do_not_reach_earlier_outputs():
     torch.manual_seed(2)
     decoder = Decoder(vocabulary=11, depth=2, width=16, heads=2, kv_heads=1, hidden=24, rope_base=1e4)

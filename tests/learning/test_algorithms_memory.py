@@ -761,6 +761,7 @@ class TestScaffoldOptionI:
             models.append(state["w"])
         assert torch.allclose(*models, rtol=1e-9, atol=1e-12)
 
+    @pytest.mark.oracle
     @pytest.mark.usefixtures("narrow_svhn_cnn")
     def test_with_batch_normalisation_and_dropout(self, learner):
         """The extra pass leaves the statistics alone, and meets a last batch of one sample."""
@@ -808,7 +809,6 @@ class TestMoon:
         logits = torch.stack([cosine_similarity(z[0], other, dim=-1) for other in z[1:]], dim=-1) / temperature
         return float(task - mu * log_softmax(logits, dim=-1)[:, 0].mean())
 
-    @pytest.mark.oracle
     @pytest.mark.parametrize(
         ("engine", "model"), [("serial", "fcn"), ("vmap", "logistic"), ("layers", "fcn"), ("layers", "logistic")]
     )

@@ -1,6 +1,7 @@
 """Parameters that do not train: they stay bit for bit, travel once, and cost no gradient."""
 
 import numpy as np
+import odd_networks
 import pytest
 import torch
 
@@ -13,7 +14,6 @@ from edgefl.learning.training_section import Training
 from edgefl.runs.emulation import Options
 from edgefl.runs.forecast import forecast
 from edgefl.scenario import load
-from tests.cases import odd_networks
 
 LOW_RANK_TRAINED = 2 * 8 + 6 * 2
 LOW_RANK_FROZEN = (8 * 6 + 6) + (6 * 3 + 3)
@@ -35,7 +35,7 @@ ADAPTED = {
 
 
 def price(maker):
-    model = Imported(import_path=f"tests.cases.odd_networks:{maker.__name__}")
+    model = Imported(import_path=f"odd_networks:{maker.__name__}")
     model._maker = maker
     x = np.zeros((20, 2, 4), dtype=np.float32)
     data = Data(x, np.arange(20) % 3, x, np.arange(20) % 3, classes=3)

@@ -147,7 +147,6 @@ def test_an_engine_is_plain_pytorch(learner, kind):
             assert torch.allclose(deltas[device], expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("engine", ENGINES)
 def test_one_full_batch_step_is_gradient_descent(learner, engine):
     of = learner(engine, dtype="float64", local_epochs=None, local_steps=1, batch_size="full", lr=0.3)
@@ -188,7 +187,6 @@ def test_the_width_of_a_chunk_changes_no_more_than_rounding(learner, engine):
         assert torch.allclose(whole, narrow, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.oracle
 def test_jobs_of_different_rounds_and_models_in_one_call(learner):
     """As asynchronous policies will have them: each job has its own start, batches and learning rate."""
     schedule = {"lr_schedule": {"kind": "exponential", "decay": 0.5}}
@@ -258,7 +256,6 @@ def test_without_wrap_steps_end_with_the_pass(learner, engine):
         assert_close(like.vectors["delta"][row : row + 1], stopped.vectors["delta"][row : row + 1], 1e-5)
 
 
-@pytest.mark.oracle
 def test_a_short_last_batch_weighs_as_a_full_step():
     """Its mean is over its own samples: padding must not thin it out."""
     ones = Data(np.ones((3, 1, 1)), np.array([0, 0, 0]), np.ones((1, 1, 1)), np.array([0]), 2, dtype="float64")
@@ -272,7 +269,6 @@ def test_a_short_last_batch_weighs_as_a_full_step():
     assert torch.allclose(deltas[0], deltas[2], rtol=1e-12)
 
 
-@pytest.mark.oracle
 def test_the_initial_model_is_keyed_and_the_global_generator_untouched(learner):
     torch.manual_seed(99)
     expected = torch.rand(4)
@@ -287,21 +283,18 @@ def test_the_initial_model_is_keyed_and_the_global_generator_untouched(learner):
     assert float(weights.std()) == pytest.approx(bound / np.sqrt(3), rel=0.15)
 
 
-@pytest.mark.oracle
 def test_the_number_of_torch_threads_is_given_back(learner):
     before = torch.get_num_threads()
     train(learner())
     assert torch.get_num_threads() == before
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("init", [{"kind": "zeros"}, {"kind": "value", "value": 0.25}])
 def test_constant_initial_models(learner, init):
     model = Logistic.model_validate({"init": init})
     assert torch.equal(learner(model=model).initial, torch.full((63,), init.get("value", 0.0)))
 
 
-@pytest.mark.oracle
 def test_an_initial_model_from_a_file(learner, tmp_path):
     vector = np.linspace(-1, 1, 63, dtype=np.float32)
     np.save(tmp_path / "w.npy", vector)
@@ -312,7 +305,6 @@ def test_an_initial_model_from_a_file(learner, tmp_path):
         learner(model=model)
 
 
-@pytest.mark.oracle
 def test_evaluation_against_hand_count(learner):
     of = learner(model=Logistic(), dtype="float64")
     w = torch.linspace(-1, 1, 63, dtype=torch.float64)
@@ -324,7 +316,6 @@ def test_evaluation_against_hand_count(learner):
     assert evaluation.loss == pytest.approx(-log_p[np.arange(30), arrays.test_y].mean(), rel=1e-12)
 
 
-@pytest.mark.oracle
 def test_chunks_do_not_change_training_or_evaluation(learner, monkeypatch):
     of = learner()
     whole = of.evaluate(of.initial).result()

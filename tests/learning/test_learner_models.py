@@ -234,7 +234,6 @@ class TestBatchNorm:
     shape = (8, 8)
     classes = 3
 
-    @pytest.mark.oracle
     def test_one_step_of_one_client_against_torch(self):
         torch.manual_seed(0)
         arrays = data(self.model, self.shape, self.classes, "float64")

@@ -45,8 +45,8 @@ def test_models_do_not_add_up(name, monkeypatch, new_objects_alone):
     """Each evaluation, each model under way and each update is let go of; the first rounds fill what there is."""
     counts = []
     monkeypatch.setattr("edgefl.learning.learner.learner.cores", lambda: 1)
-    keys = {**BASE, "rounds": 24, "model": {"kind": "fcn", "hidden": HIDDEN}, "server": POLICIES[name]}
-    edgefl.run(keys, device="cpu", progress=lambda row: counts.append(models()) if row["round"] % 4 == 0 else None)
+    keys = {**BASE, "rounds": 12, "model": {"kind": "fcn", "hidden": HIDDEN}, "server": POLICIES[name]}
+    edgefl.run(keys, device="cpu", progress=lambda row: counts.append(models()) if row["round"] % 2 == 0 else None)
     assert len(counts) == 6
     assert min(counts) > 0
     # Devices under way hold the models that they received, and evaluations theirs.

@@ -148,7 +148,6 @@ PADDED = [
 ]
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize(("model", "classes", "rows", "table"), PADDED)
 def test_padding_counts_for_nothing(model, classes, rows, table):
     """The last row holds nothing but padding; neither it nor the padding's own embedding disturbs anything."""

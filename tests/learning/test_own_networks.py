@@ -1,10 +1,13 @@
 """Users' networks learn as in plain PyTorch, by every engine; those that cannot are refused in one line."""
 
 import numpy as np
+import odd_networks
 import pytest
 import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from learner_cases import learners, parts_in_order, random_data, train_round
+from plain_torch import PlainFedAvg, tensors_of
 from torch import nn
 
 from edgefl.core.streams import Streams
@@ -14,9 +17,6 @@ from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
 from edgefl.learning.learner.network_trial import network_problem
 from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.models.imported import Imported
-from tests.cases import odd_networks
-from tests.cases.learner_cases import learners, parts_in_order, random_data, train_round
-from tests.cases.plain_torch import PlainFedAvg, tensors_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning"),  # of torch.func.vmap
@@ -51,7 +51,7 @@ BY_HAND = [odd_networks.rows_first, odd_networks.relu_first]
 
 
 def model_of(maker):
-    model = Imported(import_path=f"tests.cases.odd_networks:{maker.__name__}")
+    model = Imported(import_path=f"odd_networks:{maker.__name__}")
     model._maker = maker
     return model
 

@@ -5,6 +5,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learner_cases import learners, parts_in_order, train_round
+from plain_torch import PlainFedAvg, tensors_of
 from torch import nn
 from torch.nn.functional import cross_entropy
 
@@ -20,8 +22,6 @@ from edgefl.learning.memory_needs import memory_needs
 from edgefl.learning.models.imported import Imported
 from edgefl.learning.models.logistic import Logistic
 from edgefl.learning.training_section import Training
-from tests.cases.learner_cases import learners, parts_in_order, train_round
-from tests.cases.plain_torch import PlainFedAvg, tensors_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning")  # of torch.func.vmap
 
@@ -162,7 +162,7 @@ def test_two_clients_learn_as_in_a_loop_of_plain_torch(engine):
 @pytest.mark.oracle
 def test_mini_batches_of_unequal_clients_are_those_of_plain_torch():
     """In float64, with short last batches and clients of unequal sizes: padding and ignored labels weigh nothing."""
-    model = Imported(import_path="tests.learning.test_several_labels:Tagger")
+    model = Imported(import_path="test_several_labels:Tagger")
     model._maker = Tagger
     x, y = sequences(sum(SIZES) + 10)
     y[2, 0] = 1  # torch's mean over no label would be NaN
@@ -193,7 +193,7 @@ def test_mini_batches_of_unequal_clients_are_those_of_plain_torch():
 @pytest.mark.parametrize("plan", PLANS, ids=str)
 def test_the_gradient_of_all_samples_weighs_each_label_the_same(plan):
     """SCAFFOLD's option I: one pass over a client's samples in batches, whose padding differs."""
-    model = Imported(import_path="tests.learning.test_several_labels:Tagger")
+    model = Imported(import_path="test_several_labels:Tagger")
     model._maker = Tagger
     x, y = sequences(sum(SIZES) + 10)
     data = Data(x[:-10], y[:-10], x[-10:], y[-10:], classes=4, dtype="float64")
@@ -524,7 +524,7 @@ def test_labels_of_pixels_count_as_memory():
         np.zeros((6, 4, 5), np.int64),
         classes=7,
     )
-    model = Imported(import_path="tests.learning.test_several_labels:Pixelwise")
+    model = Imported(import_path="test_several_labels:Pixelwise")
     model._maker = Pixelwise
     found = {need.what: need.bytes for need in memory_needs(model, FedAvg(), Training(), data, 2, 2).needs}
     assert found["the samples"] == 16 * 20 * (3 + 8)
@@ -630,7 +630,7 @@ def test_losses_and_hits_of_samples_are_those_of_torch(clients, samples, shape, 
 
 @pytest.mark.oracle
 def test_workers_test_and_train_as_one_process():
-    model = Imported(import_path="tests.learning.test_several_labels:Tagger")
+    model = Imported(import_path="test_several_labels:Tagger")
     model._maker = Tagger
     x, y = sequences(sum(SIZES) + 10)
     data = Data(x[:-10], y[:-10], x[-10:], y[-10:], classes=4)

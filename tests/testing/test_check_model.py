@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import odd_networks
 import pytest
 import torch
 from torch import nn
@@ -11,7 +12,6 @@ from torch.nn import functional
 from edgefl.learning.models import MODELS
 from edgefl.learning.models.logistic import Logistic
 from edgefl.testing import ConformanceError, check, check_model
-from tests.cases import odd_networks
 
 
 def name_of(maker):

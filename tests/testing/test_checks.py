@@ -3,6 +3,14 @@
 import subprocess
 import sys
 
+import broken_csi
+import broken_drift
+import broken_measure
+import broken_multiple_access
+import broken_optimiser
+import broken_others
+import broken_radio
+import broken_world
 import pytest
 
 from edgefl.coordination.policies import POLICIES
@@ -10,16 +18,6 @@ from edgefl.learning.drifts import DRIFTS
 from edgefl.radio.traces.mahimahi import MahimahiTrace
 from edgefl.radio.traces.table import CsvTrace
 from edgefl.testing import ConformanceError, check
-from tests.testing import (
-    broken_csi,
-    broken_drift,
-    broken_measure,
-    broken_multiple_access,
-    broken_optimiser,
-    broken_others,
-    broken_radio,
-    broken_world,
-)
 
 KINDS = [
     broken_csi,
