@@ -151,11 +151,14 @@ def test_a_broken_model_is_found_and_named(broken, name, text):
     assert any(text in fault for fault in faults[name]), str(caught.value)
 
 
+# tests/learning/test_own_networks.py tries all of them.
+SOME_REFUSED = [odd_networks.Counter, odd_networks.FailsInTraining, odd_networks.NoisyInTests, odd_networks.LazySize]
+
+
 @pytest.mark.oracle
-@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
-@pytest.mark.parametrize(("maker", "text"), odd_networks.REFUSED.items(), ids=map(name_of, odd_networks.REFUSED))
-def test_a_network_that_would_learn_something_else_is_found(maker, text):
-    with pytest.raises(ConformanceError, match=re.escape(text)):
+@pytest.mark.parametrize("maker", SOME_REFUSED, ids=name_of)
+def test_a_network_that_would_learn_something_else_is_found(maker):
+    with pytest.raises(ConformanceError, match=re.escape(odd_networks.REFUSED[maker])):
         check_model(maker, shape=(2, 4), classes=3)
 
 

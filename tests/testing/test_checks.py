@@ -39,7 +39,8 @@ def name_of(member):
 
 @pytest.mark.oracle
 @pytest.mark.parametrize(("member", "keys"), HEALTHY, ids=[name_of(member) for member, _ in HEALTHY])
-def test_healthy_members_pass(member, keys):
+def test_healthy_members_pass(member, keys, monkeypatch):
+    monkeypatch.setattr("edgefl.testing.radio.COUNTS", (1, 2, 7))  # many transfers wait long for their turns
     assert check(member, **keys).ok
 
 
