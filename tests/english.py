@@ -39,6 +39,7 @@ STRANGE = {
     r"comes? along": "travels with",
     rf"(?<!there )(is|are) no (?!(?:{COMPARED})\b)\w+": "is not a",
 }
+MARKS = re.compile(r"""(?:\\n|[\s"'#_\\])+""")
 PATTERN = re.compile("|".join(rf"\b(?:{words})\b" for words in STRANGE), re.IGNORECASE)
 
 
@@ -68,6 +69,11 @@ def texts(path: Path) -> Iterator[Text]:
             _, mark, comment = line.partition("#")
             if mark:
                 yield Text(path, number, comment.strip())
+
+
+def may_be_strange(path: Path) -> bool:
+    """Return whether a strange word stands in a file, if marks that may part its words count as spaces."""
+    return PATTERN.search(MARKS.sub(" ", path.read_text(encoding="utf-8"))) is not None
 
 
 def _texts_of_code(path: Path, source: str) -> Iterator[Text]:

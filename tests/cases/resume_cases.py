@@ -21,34 +21,47 @@ DRIFTS_AT_S = [0.0052, 0.0095]
 TEACHING = {"count": 4, "rounds": 2}
 OWN = {"data": {**BASE["data"], "features": 8}}
 CASES = {
-    "fedavg": {},
-    "counts in buffers": {**OWN, "model": "odd_networks:Cumulative"},
-    "buffers that are assigned": {**OWN, "model": "odd_networks:Assigned", "algorithm": "scaffold"},
-    "draws of torch": {**OWN, "model": "odd_networks:OwnDropout"},
-    "measures": {
+    "counts in buffers, tested seldom": {
+        **OWN,
+        "model": "odd_networks:Cumulative",
+        "report": {"eval_every": 5, "train_accuracy": "random"},
+    },
+    "buffers that are assigned, client states on disk": {
+        **OWN,
+        "model": "odd_networks:Assigned",
+        "algorithm": "scaffold",
+        "training": {**BASE["training"], "state_home": "disk"},
+    },
+    "draws of torch, a walking model": {
+        **OWN,
+        "model": "odd_networks:OwnDropout",
+        "server": {"participants": 3, "policy": "sequential"},
+    },
+    "measures, and evaluations on devices": {
         "report": {
             "device_losses": True,
             "gradient_norm": True,
             "measures": ["f1", "auc", {"kind": "calibration", "by_device": True, "every": 2}, "confusion"],
-        }
+        },
+        "server": {"participants": 4, "device_evaluation": {"every": 2, "devices": "present"}},
     },
     "own heads": {
         "data": {**BASE["data"], "test_partition": "like_train"},
         "training": {**BASE["training"], "parts": {"keep": ["3"]}},
     },
-    "client states": {"algorithm": "feddyn"},
-    "client states on disk": {"algorithm": "scaffold", "training": {**BASE["training"], "state_home": "disk"}},
-    "rows at the server": {"algorithm": "mifa"},
-    "momentum at the server": {"algorithm": "fedavgm"},
-    "a codec's losses": {"training": {**BASE["training"], "codec": {"kind": "top_k", "part": 0.3}}},
+    "client states, and patience": {"algorithm": "feddyn", "stop": {"patience": {"rounds": 7, "min_delta": 1.0}}},
+    "rows at the server": {"algorithm": "mifa", "server": {"participants": 3, "selection": "power_of_choice"}},
+    "momentum at the server, a codec's losses, weights of tiers": {
+        "algorithm": "fedavgm",
+        "training": {**BASE["training"], "codec": {"kind": "top_k", "part": 0.3}},
+        "server": {"participants": 2, "selection": {"kind": "tifl", "tiers": 2, "adaptive": True, "interval": 1}},
+    },
     "who is awaited": {"algorithm": {"kind": "fedavg", "mode": "wait", "max_participants": 3}},
     "a rate that falls with updates": {
         "algorithm": {"kind": "mifa", "wait": True},
         "training": {**BASE["training"], "lr_schedule": "inv_t"},
     },
-    "models under way": {"server": {"participants": 4, "policy": "asynchronous"}},
     "buffered": {"server": {"participants": 6, "policy": {"kind": "buffered", "buffer": 2}}},
-    "evaluations on devices": {"server": {"participants": 4, "device_evaluation": {"every": 2, "devices": "present"}}},
     "edge servers": {**CELLS, "server": {"participants": 6, "policy": {"kind": "hierarchical", "cloud_every": 3}}},
     "streets of those who walk, come and go": {
         "cells": {"layout": "hexagonal", "sites": 7, "radius_m": 100, "handover": {}},
@@ -56,16 +69,15 @@ CASES = {
         "mobility": {"kind": "random_waypoint", "speed_mps": 15},
         "churn": {"kind": "bernoulli", "probability": 0.7},
     },
-    "a walking model": {"server": {"participants": 3, "policy": "sequential"}},
     "a front that walks": {
         "server": {"participants": 3, "policy": {"kind": "split", "mode": "sequential", "links": "device_to_device"}}
     },
     "sums over the air": {"radio": {"bandwidth_hz": 1e6, "uplink": {"kind": "aircomp", "threshold": 0.4}}},
-    "sums over the air that miss devices": {
+    "sums over the air that miss devices, a best model of sessions": {
         **SESSIONS,
         "radio": {"bandwidth_hz": 1e6, "uplink": {"kind": "aircomp", "threshold": 0.4, "truncation": "device"}},
+        "report": {"best_model": True, "eval_every": 2},
     },
-    "sessions": SESSIONS,
     "client states that begin again": {**SESSIONS, "algorithm": "feddyn", "report": {"models": ["all"]}},
     "rows of the group that is present": {
         "rounds": None,
@@ -74,8 +86,15 @@ CASES = {
         "server": {"participants": 2},
         "report": {"models": ["all"], "gradient_norm": True, "device_losses": True},
     },
-    "a contrast with random networks": {"algorithm": {"kind": "moon", "first_previous": "random"}},
-    "counters that begin again": {**SESSIONS, "algorithm": {"kind": "fedssg", "variant": "paper_main"}},
+    "a contrast with random networks, arms of a bandit": {
+        "algorithm": {"kind": "moon", "first_previous": "random"},
+        "server": {"participants": 2, "selection": {"kind": "bandit", "variant": "cs-ucb-q", "share": 0.2}},
+    },
+    "counters that begin again, data that change": {
+        **SESSIONS,
+        "algorithm": {"kind": "fedssg", "variant": "paper_main"},
+        "data": {**BASE["data"], "drift": {"kind": "labels", "swap": [[0, 1]], "at_round": [3, 5]}},
+    },
     "contributions": {
         "report": {
             "contributions": {"every": 2, "value": "loss"},
@@ -84,25 +103,14 @@ CASES = {
             "predictions": [2, 4],
         }
     },
-    "tested seldom": {"report": {"eval_every": 5, "train_accuracy": "random"}},
-    "a best model": {"report": {"best_model": True}, "data": {**BASE["data"], "validation_share": 0.2}},
-    "a best model of sessions": {**SESSIONS, "report": {"best_model": True, "eval_every": 2}},
     "a best model, compressed, under way": {
         "training": {**BASE["training"], "codec": {"kind": "qsgd", "levels": 4}},
         "server": {"participants": 4, "policy": "asynchronous"},
         "report": {"best_model": True},
     },
-    "patience": {"stop": {"patience": {"rounds": 7, "min_delta": 1.0}}},
-    "candidates who are asked": {"server": {"participants": 3, "selection": "power_of_choice"}},
     "debts of energy": {
         "server": {"participants": 3, "csi": "perfect", "selection": {"kind": "lyapunov", "budget_j": 1e-3, "v": 1e-6}},
         "radio": {**BASE["radio"], "faults": {"failure_probability": 0.2}},
-    },
-    "weights of tiers": {
-        "server": {"participants": 2, "selection": {"kind": "tifl", "tiers": 2, "adaptive": True, "interval": 1}}
-    },
-    "arms of a bandit": {
-        "server": {"participants": 2, "selection": {"kind": "bandit", "variant": "cs-ucb-q", "share": 0.2}}
     },
     "choosing by losses": {"server": {"participants": 3, "selection": "oort"}},
     "old classes": {
@@ -120,22 +128,18 @@ CASES = {
         "churn": {"kind": "poisson", "arrivals_per_s": 400, "stay_s": {"exponential": 0.012}},
         "report": {"labels_by_round": True},
     },
-    "data that change": {
+    "data that change, a best model": {
         "data": {
             **BASE["data"],
             "drift": {"kind": "labels", "at_round": [3, 6], "share": 0.5},
             "validation_share": 0.2,
         },
         "algorithm": "fedar",
-        "report": {"measures": ["f1", {"kind": "calibration", "by_device": True, "every": 2}]},
+        "report": {"measures": ["f1", {"kind": "calibration", "by_device": True, "every": 2}], "best_model": True},
     },
     "data that change while models are under way": {
         "data": {**BASE["data"], "test_partition": "like_train", "drift": {"kind": "permutation", "at_s": DRIFTS_AT_S}},
         "server": {"participants": 4, "policy": "asynchronous"},
-    },
-    "sessions whose data change": {
-        **SESSIONS,
-        "data": {**BASE["data"], "drift": {"kind": "labels", "swap": [[0, 1]], "at_round": [3, 5]}},
     },
     "sessions by arrivals": {
         "rounds": None,

@@ -120,8 +120,7 @@ def batch_mean(values, batches=20):
 
 @pytest.mark.oracle
 @pytest.mark.parametrize(("load", "sizes", "transfer", "count"), [
-    (0.3, "exponential", "slots", 1_000), (0.6, "exponential", "slots", 1_500), (0.8, "exponential", "slots", 2_500),
-    (0.6, "constant", "slots", 1_500), (0.6, "exponential", "fast", 1_500),
+    (0.5, "exponential", "slots", 1_000), (0.3, "constant", "slots", 500), (0.4, "exponential", "fast", 800),
         pytest.param(0.8, "exponential", "slots", 40_000, marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_a_processor_sharing_queue(load, sizes, transfer, count):
@@ -147,10 +146,10 @@ def test_the_fluid_simulation_is_right_on_a_case_by_hand():
 
 @pytest.mark.oracle
 def test_the_sojourn_is_in_proportion_to_the_size():
-    """E[T | x] = x / (1 - load) (Kleinrock 1976, eq. 4.17): a straight line through 0, by batches of 100 transfers."""
+    """E[T | x] = x / (1 - load) (Kleinrock 1976, eq. 4.17): a straight line through 0, by batches of 50 transfers."""
     load = 0.5
-    queue = simulate(*poisson(load, 2_000, seed=11))
-    lines = [np.polyfit(queue.sizes[part], queue.sojourn_s[part], 1) for part in np.split(np.arange(2_000), 20)]
+    queue = simulate(*poisson(load, 1_000, seed=11))
+    lines = [np.polyfit(queue.sizes[part], queue.sojourn_s[part], 1) for part in np.split(np.arange(1_000), 20)]
     slope, offset = np.mean(lines, axis=0)
     errors = np.std(lines, axis=0, ddof=1) / math.sqrt(20)
     assert slope == pytest.approx(1 / (1 - load), abs=3 * errors[0])
@@ -182,22 +181,20 @@ def test_band_is_never_idle_with_transfers_under_way():
     {"faults": {"failure_probability": 0.5, "attempts": 3}}, {"faults": {"max_transfer_s": 0.0215}},
     {"faults": {"failure_probability": 0.5, "attempts": 5, "max_transfer_s": 0.03}, "transfer": "fast"},
 ], ids=str)  # fmt: skip
-@pytest.mark.parametrize("bits", [3e6, 2.3e7])
-def test_a_transfer_alone_is_priced_as_with_a_fixed_share(radio, bits):
+def test_a_transfer_alone_is_priced_as_with_a_fixed_share(radio):
     """Also its upload, when computing ends inside a slot: that begins with the next one."""
-    for device in (4, 7, 9):
-        for compute_s in (0.01, 0.0011):
-            keys = {"compute_s": compute_s, "speed_mps": 20.0}
-            fixed = transfers(link(bandwidth_hz=20e6, sharing="fixed", **radio), [device], bits, **keys)
-            shared = transfers(link(bandwidth_hz=20e6, sharing="processor", **radio), [device], bits, **keys)
-            waits_s = math.ceil(compute_s / SLOT_S) * SLOT_S - compute_s
-            for way, wait_s in ((0, 0.0), (1, waits_s)):
-                assert shared[way].duration_s == pytest.approx(fixed[way].duration_s + wait_s, abs=1e-9)
-                assert shared[way].air_s == pytest.approx(fixed[way].air_s, abs=1e-9)
-                assert shared[way].sent_bits == pytest.approx(fixed[way].sent_bits, rel=1e-9)
-                assert shared[way].delivered == fixed[way].delivered
-                if not fixed[0].delivered[0]:
-                    break  # no upload follows in a run
+    for device, compute_s, bits in ((4, 0.01, 3e6), (7, 0.0011, 2.3e7), (9, 0.0011, 3e6)):
+        keys = {"compute_s": compute_s, "speed_mps": 20.0}
+        fixed = transfers(link(bandwidth_hz=20e6, sharing="fixed", **radio), [device], bits, **keys)
+        shared = transfers(link(bandwidth_hz=20e6, sharing="processor", **radio), [device], bits, **keys)
+        waits_s = math.ceil(compute_s / SLOT_S) * SLOT_S - compute_s
+        for way, wait_s in ((0, 0.0), (1, waits_s)):
+            assert shared[way].duration_s == pytest.approx(fixed[way].duration_s + wait_s, abs=1e-9)
+            assert shared[way].air_s == pytest.approx(fixed[way].air_s, abs=1e-9)
+            assert shared[way].sent_bits == pytest.approx(fixed[way].sent_bits, rel=1e-9)
+            assert shared[way].delivered == fixed[way].delivered
+            if not fixed[0].delivered[0]:
+                break  # no upload follows in a run
 
 
 @pytest.mark.oracle

@@ -35,7 +35,7 @@ SCENARIOS = {
 def run_of(name):
     if name in FILES:
         file, overrides = FILES[name]
-        return edgefl.run(f"scenarios/{file}.yaml", overrides=["rounds=3", *overrides], train=False, device="cpu")
+        return edgefl.run(f"scenarios/{file}.yaml", overrides=["rounds=2", *overrides], train=False, device="cpu")
     return edgefl.run({**BASE, "rounds": 3, **SCENARIOS[name]}, train=False, device="cpu")
 
 

@@ -19,3 +19,16 @@ def jobs(monkeypatch):
 
     monkeypatch.setattr(Learner, "submit", counting)
     return counts
+
+
+@pytest.fixture(autouse=True)
+def results_without_pages(request, monkeypatch):
+    """Do not draw the page of each run's results, which hardly any test of this room opens."""
+    if "pages" not in request.fixturenames:
+        for caller in ("edgefl.api", "edgefl.runs.sweeps"):
+            monkeypatch.setattr(f"{caller}.write_report", lambda folder: folder / "report.html")
+
+
+@pytest.fixture
+def pages():
+    """Draw the pages of results all the same."""

@@ -213,7 +213,7 @@ def test_more_bandwidth_is_never_slower():
 
 
 @pytest.mark.oracle
-def test_a_failed_run_keeps_its_finished_rounds(tmp_path):
+def test_a_failed_run_keeps_its_finished_rounds(tmp_path, pages):
     """A learning rate that blows up in the second round or later."""
     scenario = {**BASE, "training": {"lr": 3e18, "local_steps": 1, "engine": "serial"}, "rounds": 50}
     result = edgefl.run(scenario, out=tmp_path / "r")

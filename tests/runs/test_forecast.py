@@ -34,7 +34,7 @@ def test_forecast_extrapolates_the_first_rounds(train, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["sessions", "models under way", "who is awaited"])
+@pytest.mark.parametrize("name", ["old classes", "buffered", "who is awaited"])
 def test_other_kinds_of_runs(name):
     assert "takes" in told({**BASE, **CASES[name]}, train=False)
 

@@ -20,7 +20,7 @@ LEARNS = {
     "devices": {"count": 12},
     "server": {"participants": 4},
 }
-PRICED = {**LEARNS, "rounds": 10}
+PRICED = {**LEARNS, "rounds": 5}
 WORLDS = {
     "learning": LEARNS,
     "random_waypoint": {**PRICED, "mobility": {"kind": "random_waypoint", "speed_mps": 20}},
@@ -40,7 +40,7 @@ WORLDS = {
         },
     },
     "asynchronous": {**PRICED, "server": {"participants": 6, "policy": "asynchronous"}},
-    "sessions": {**PRICED, "rounds": None, "sessions": {"count": 3, "rounds": 5}, "targets": []},
+    "sessions": {**PRICED, "rounds": None, "sessions": {"count": 2, "rounds": 3}, "targets": []},
 }
 
 
@@ -100,7 +100,7 @@ def test_pages_show_finished_rounds(at_each_round, tmp_path):
     scenario = {**PRICED, "mobility": {"kind": "random_waypoint", "speed_mps": 20}}
     edgefl.run(scenario, out=folder, train=False, progress=pages)
     (whole,) = load_all([folder])
-    assert [run.length for run in pages.runs] == list(range(1, 10))
+    assert [run.length for run in pages.runs] == list(range(1, 5))
     for run in pages.runs:
         assert run.under_way
         for name in ("time_s", "energy_j", "selected"):
@@ -172,7 +172,7 @@ def test_a_killed_run(at, at_each_round, tmp_path):
 
 
 @pytest.mark.oracle
-def test_a_page_in_the_folder_does_not_disturb_the_run(at_each_round, tmp_path):
+def test_a_page_in_the_folder_does_not_disturb_the_run(at_each_round, tmp_path, pages):
     folder = tmp_path / "out"
 
     def look(row):

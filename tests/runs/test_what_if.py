@@ -309,7 +309,7 @@ def test_damaged_table_is_replaced(run):
 
 
 @pytest.mark.oracle
-def test_priced_when_the_run_ends(run, tmp_path):
+def test_priced_when_the_run_ends(run, tmp_path, pages):
     asked = {"radio.bandwidth_hz": [1e6, 20e6]}
     edgefl.what_if(run, asked)
     out = tmp_path / "asked"

@@ -33,20 +33,18 @@ UNBROKEN = {
 
 
 class Follower:
-    """Follows all remedies of a scenario, whichever is chosen; remembers what has arrived, and what was followed."""
+    """Follows all remedies of a scenario, whichever is chosen; remembers what has arrived, and what was broken."""
 
     def __init__(self):
         self.arrived = set()
-        self.followed = set()
         self.broken = set()
 
-    def follow(self, scenario: Overlay, way: tuple[str, ...] = (), seen: tuple[str, ...] = ()) -> None:
+    def follow(self, scenario: Overlay, sections: Sections, way: tuple[str, ...], seen: tuple[str, ...] = ()) -> None:
         state = json.dumps(scenario, sort_keys=True)
         assert state not in seen, f"goes in a circle: {' -> '.join(way)}"
         if state in self.arrived:
             return
         assert len(way) <= FEW_STEPS, " -> ".join(way)
-        sections = Sections.model_validate(scenario)
         for number, rule in enumerate(RULES):
             refusal = rule.refusal(sections)
             if refusal is None:
@@ -55,8 +53,8 @@ class Follower:
             assert refusal.remedies or callable(rule.reason), refusal.text
             told = f"{'.'.join(map(str, refusal.path))}: {refusal.text}"
             for changes in refusal.remedies:
-                self.followed.add((number, tuple(changes)))
-                self.follow(changed(scenario, changes), (*way, f"{told} [{changes}]"), (*seen, state))
+                then = changed(scenario, changes)
+                self.follow(then, Sections.model_validate(then), (*way, f"{told} [{changes}]"), (*seen, state))
             break
         self.arrived.add(state)
 
@@ -84,13 +82,12 @@ def without(scenario: Overlay, keys: tuple[str, ...]) -> Overlay:
     return {**scenario, first: without(scenario[first], tuple(rest))}
 
 
-def is_whole(scenario: Overlay) -> bool:
-    """Return whether each section is valid by itself."""
+def whole(scenario: Overlay) -> Sections | None:
+    """Return the sections of a scenario, if each is valid by itself."""
     try:
-        Sections.model_validate(scenario)
+        return Sections.model_validate(scenario)
     except ValidationError:
-        return False
-    return True
+        return None
 
 
 @pytest.fixture(autouse=True)
@@ -103,8 +100,9 @@ def folder(tmp_path, monkeypatch):
 def test_every_remedy_of_every_pair_of_features_arrives():
     follower = Follower()
     for name, scenario in [*singles(), *pairs()]:
-        if is_whole(scenario):
-            follower.follow(scenario, (name,))
+        sections = whole(scenario)
+        if sections is not None:
+            follower.follow(scenario, sections, (name,))
     unbroken = [rule for number, rule in enumerate(RULES) if number not in follower.broken]
     assert {rule.key: _about(rule) for rule in unbroken} == UNBROKEN
 

@@ -163,11 +163,8 @@ SCAFFOLD = {"kind": "scaffold", "option": "I"}
     ("algorithm", "more"),
     [
         ("fedavg", {}),
-        ("fedavg", STRAGGLERS),
         ("fedavg", {"data": {"redivide": "iid"}}),
-        ("moon", {}),
         ("moon", STRAGGLERS),
-        (SCAFFOLD, {}),
         (SCAFFOLD, STRAGGLERS),
     ],
 )

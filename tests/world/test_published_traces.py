@@ -250,8 +250,8 @@ def test_any_wrong_value_gives_one_line(tmp_path, name, form):
     scenario, content = ODD_FILES[name]
     odd_contents = [other for odd in ODD for other in replaced(content, odd)]
     odd_contents.append({**content, "9" * 5000: content[next(iter(content))]})
-    if form == "pickle":  # JSON's keys are texts
-        odd_contents.append({10**5000: 1})
+    if form == "pickle":  # JSON's keys are texts; only the reader is another one
+        odd_contents = [*odd_contents[::3], {10**5000: 1}]
     refusals = []
     for number, odd_content in enumerate(odd_contents):
         text = pickle.dumps(odd_content) if form == "pickle" else json.dumps(odd_content).encode()
