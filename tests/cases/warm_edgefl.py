@@ -1,4 +1,4 @@
-"""The program of a `WarmProcess` that runs `python -m edgefl`."""
+"""The program of a `WarmProcess` that runs `python -m edgefl`, whose sweeps fork their processes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 import threading
 from typing import Any, NoReturn
 
+from forked_pool import forked_pools
 from warm_process import serve
 
 
@@ -22,6 +23,7 @@ def run(task: dict[str, Any]) -> NoReturn:
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))  # torch has read the warm process's number
     sys.argv = ["edgefl", *task["arguments"]]
     sys.path[0] = task["cwd"]
+    forked_pools().start()
     code = 1
     try:
         runpy.run_module("edgefl", run_name="__main__", alter_sys=True)
