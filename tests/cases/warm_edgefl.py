@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import runpy
 import sys
@@ -11,6 +12,12 @@ from typing import Any, NoReturn
 
 from forked_pool import forked_pools
 from warm_process import serve
+
+# What many commands import, beside what a run does.
+OFTEN = (
+    *("edgefl.reproductions.library", "edgefl.reproductions.study", "edgefl.reproductions.overview"),
+    *("edgefl.reproductions.readings.rounds", "matplotlib.figure", "matplotlib.backends.backend_svg"),
+)
 
 
 def run(task: dict[str, Any]) -> NoReturn:
@@ -23,6 +30,8 @@ def run(task: dict[str, Any]) -> NoReturn:
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))  # torch has read the warm process's number
     sys.argv = ["edgefl", *task["arguments"]]
     sys.path[0] = task["cwd"]
+    named = task["environment"].get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[1:1] = [folder for folder in named if folder and folder not in sys.path]
     forked_pools().start()
     code = 1
     try:
@@ -41,4 +50,6 @@ def run(task: dict[str, Any]) -> NoReturn:
 
 
 if __name__ == "__main__":
+    for name in OFTEN:
+        importlib.import_module(name)
     serve(run)
