@@ -1,8 +1,6 @@
 """Bad input: one clear line for each fault, exit code 2, nothing written."""
 
 import io
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -169,31 +167,6 @@ def test_damaged_folder(edgefl):
     assert line.startswith("out/manifest.json: not JSON")
     (line,) = edgefl.refused("export", "out", "--format", "json")
     assert line.startswith("out/manifest.json: not JSON")
-
-
-MAIN = """
-import sys
-from edgefl.cli import main
-for command in (["validate", "s.yaml"], ["run", "wrong.yaml"], ["list", "models"], ["schema"]):
-    main(command)
-    assert "edgefl.cli" in sys.modules
-    found = {"torch", "torchvision", "plotly", "pandas"}.intersection(sys.modules)
-    assert not found, (command, found)
-"""
-
-
-def test_torch_is_not_imported_before_it_is_needed(edgefl):
-    edgefl.write("s.yaml", "rounds: 5\n")
-    edgefl.write("wrong.yaml", "round: 5\n")
-    done = subprocess.run(
-        [sys.executable, "-c", MAIN],
-        cwd=edgefl.folder,
-        env=edgefl.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
 
 
 def mnist(count=60):
