@@ -83,6 +83,15 @@ def training_without_workers():
 
 
 @pytest.fixture
+def forked_sweeps():
+    """The processes of sweeps are forks of the test's, which need no start of Python."""
+    from forked_pool import forked_pools
+
+    with forked_pools():
+        yield
+
+
+@pytest.fixture
 def open_page(chromium):
     """Opens a page of edgefl in the browser and waits until its scripts have built it."""
     from selenium.webdriver.support.ui import WebDriverWait

@@ -115,7 +115,7 @@ def task_on(
     """Return a task on samples x, an array, with random labels; made outside of `fake_device`, as it draws numbers."""
     y = np.random.default_rng(0).integers(0, max(classes, 1), len(x))
     data = Data(x, y, x[:5], y[:5], classes, dtype=dtype)
-    work = {} if "local_epochs" in training else {"local_steps": 5}
+    work = {} if "local_epochs" in training else {"local_steps": 2}
     return LearningTask(
         model=model,
         algorithm=algorithm or FedAvg(),

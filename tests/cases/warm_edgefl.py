@@ -1,15 +1,23 @@
-"""The program of a `WarmProcess` that runs `python -m edgefl`."""
+"""The program of a `WarmProcess` that runs `python -m edgefl`, whose sweeps fork their processes."""
 
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import runpy
 import sys
 import threading
 from typing import Any, NoReturn
 
+from forked_pool import forked_pools
 from warm_process import serve
+
+# What many commands import, beside what a run does.
+OFTEN = (
+    *("edgefl.reproductions.library", "edgefl.reproductions.study", "edgefl.reproductions.overview"),
+    *("edgefl.reproductions.readings.rounds", "matplotlib.figure", "matplotlib.backends.backend_svg"),
+)
 
 
 def run(task: dict[str, Any]) -> NoReturn:
@@ -22,6 +30,9 @@ def run(task: dict[str, Any]) -> NoReturn:
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))  # torch has read the warm process's number
     sys.argv = ["edgefl", *task["arguments"]]
     sys.path[0] = task["cwd"]
+    named = task["environment"].get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[1:1] = [folder for folder in named if folder and folder not in sys.path]
+    forked_pools().start()
     code = 1
     try:
         runpy.run_module("edgefl", run_name="__main__", alter_sys=True)
@@ -39,4 +50,6 @@ def run(task: dict[str, Any]) -> NoReturn:
 
 
 if __name__ == "__main__":
+    for name in OFTEN:
+        importlib.import_module(name)
     serve(run)

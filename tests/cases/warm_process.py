@@ -37,11 +37,13 @@ class WarmProcess:
     Args:
         program: the command line of the program.
         home: its home directory.
+        settings: other variables of its environment.
     """
 
-    def __init__(self, program: Sequence[str], home: Path) -> None:
+    def __init__(self, program: Sequence[str], home: Path, **settings: str) -> None:
         # One thread: a child may not use threads of OpenMP that were started before it was forked.
-        self.environment = {**os.environ, "HOME": str(home), "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+        own = {"HOME": str(home), "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+        self.environment = {**os.environ, **own, **settings}
         self._process = subprocess.Popen(
             program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self.environment
         )

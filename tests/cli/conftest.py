@@ -62,7 +62,12 @@ class Shell:
 
     def _suits_the_warm_process(self):
         def for_python(environment):
-            return {name: value for name, value in environment.items() if name.startswith("PYTHON")}
+            read_late = {"PYTHONPATH"}  # a child adds its folders
+            return {
+                name: value
+                for name, value in environment.items()
+                if name.startswith("PYTHON") and name not in read_late
+            }
 
         same = for_python(self.environment) == for_python(self.warm.environment)
         return same and self.processes == USUAL_PROCESSES

@@ -169,15 +169,6 @@ def test_damaged_folder(edgefl):
     assert line.startswith("out/manifest.json: not JSON")
 
 
-@pytest.mark.parametrize("verb", [["validate", "s.yaml"], ["run", "s.yaml"], ["list", "models"], ["schema"]])
-def test_torch_is_not_imported_before_it_is_needed(edgefl, verb):
-    edgefl.write("s.yaml", "rounds: 5\n" if verb[0] == "validate" else "round: 5\n")
-    done = edgefl(*verb, python_options=["-X", "importtime"])
-    modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
-    assert "argparse" in modules
-    assert not modules & {"torch", "torchvision", "plotly", "pandas"}
-
-
 def mnist(count=60):
     """Data in the shape of MNIST: ten classes of 28x28."""
     x = np.zeros((count, 28, 28), np.uint8)

@@ -82,13 +82,13 @@ def test_a_run_and_its_events_go_to_default_folders(here):
     assert len(list((here / "events").iterdir())) == 1
 
 
-@pytest.mark.process
 @pytest.mark.parametrize(("here", "out"), [(True, "out"), (False, "")], indirect=["here"])
-def test_a_sweep_writes_where_it_was_told(here, out, capsys):
+def test_a_sweep_writes_where_it_was_told(here, out, edgefl):
     named = ("-o", out) if out else ()
-    assert main(["sweep", "sweep.yaml", *named, "--device", "cpu", "--workers", "1"]) == 0
+    done = edgefl("sweep", "sweep.yaml", *named, "--device", "cpu", "--workers", "1")
+    assert done.returncode == 0, done.stderr
     folder = Path(out or "results/sweep")
-    assert f"index         {folder}/index.csv" in capsys.readouterr().out
+    assert f"index         {folder}/index.csv" in done.stdout
     check(here, folder / "report.html", folder / "index.csv")
 
 
@@ -126,14 +126,13 @@ def test_the_folder_with_data_stays_the_same(here, monkeypatch):
     assert data_folders()[0] == here / "data"
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("here", [True], indirect=True)
-def test_a_reproduction_writes_where_it_was_told(here):
+def test_a_reproduction_writes_where_it_was_told(here, edgefl):
     library = write_library(here / "library", table_1=PARABOLA + "set: {algorithm: 'wanderer:Wanderer'}\n")
     shutil.copy("wanderer.py", library / "recipes/textbook/bases/wanderer.py")
     (library / "recipes/textbook/bases/elsewhere").mkdir()
-    command = ["reproduce", "textbook/table-1", "--library", "library", "--workers", "1", "--quiet"]
-    assert main([*command, "-o", "out"]) == 0
+    command = ("reproduce", "textbook/table-1", "--library", "library", "--workers", "1", "--quiet")
+    assert edgefl(*command, "-o", "out").returncode == 0
     check(here, "out/report.html", "out/measured.csv")
 
 

@@ -1,15 +1,14 @@
 """Models as files for other programs: the outputs are those of `result.model()`."""
 
+import io
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
+from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
 import pytest
 
 import edgefl
+from edgefl import cli
 from edgefl.core.errors import InputError
 
 SMALL = {
@@ -20,15 +19,17 @@ SMALL = {
     "server": {"participants": 2},
 }
 
-
-CASES = Path(__file__).parents[1] / "cases"  # with `own_networks`
+# After an export torch computes no gradients in forked processes.
+exports = pytest.mark.own_process
 
 
 def main(arguments):
-    """Run a command in a process of its own: after an export torch computes no gradients in forked processes."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([*sys.path, str(CASES)])}
-    command = [sys.executable, "-m", "edgefl", *arguments]
-    return subprocess.run(command, env=environment, check=False).returncode
+    """Run a command; return its exit code, its output and its errors."""
+    out = io.StringIO()
+    err = io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = cli.main(arguments)
+    return code, out.getvalue(), err.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -56,12 +57,10 @@ def outputs_agree(result, file, x, tolerance=1e-5):
     return session
 
 
-@pytest.mark.process
-def test_onnx_gives_the_same_outputs(normed, tmp_path, capfd):
-    assert main(["export", str(normed), "--format", "onnx", "-o", str(tmp_path / "model.onnx")]) == 0
-    printed = capfd.readouterr()
-    assert printed.out == f"{tmp_path / 'model.onnx'}\n"
-    assert printed.err == ""
+@exports
+def test_onnx_gives_the_same_outputs(normed, tmp_path):
+    done = main(["export", str(normed), "--format", "onnx", "-o", str(tmp_path / "model.onnx")])
+    assert done == (0, f"{tmp_path / 'model.onnx'}\n", "")
     result = edgefl.read(normed)
     data = edgefl.load(result.scenario).data.dataset.load()
     x = result.saved_model().prepared(data.test_x)
@@ -75,6 +74,7 @@ def test_onnx_gives_the_same_outputs(normed, tmp_path, capfd):
 
 
 @pytest.mark.slow
+@exports
 def test_onnx_of_token_ids_and_of_double_precision(tmp_path):
     ids = np.random.default_rng(1).integers(1, 50, (20, 6))
     labels = (ids[:, 0] > 25).astype(np.int64)
@@ -87,28 +87,30 @@ def test_onnx_of_token_ids_and_of_double_precision(tmp_path):
     for name, keys, x in (("text", text, ids), ("curves", curves, rows)):
         result = edgefl.run(keys, out=tmp_path / name, device="cpu")
         file = tmp_path / f"{name}.onnx"
-        assert main(["export", str(tmp_path / name), "--format", "onnx", "-o", str(file)]) == 0
+        assert main(["export", str(tmp_path / name), "--format", "onnx", "-o", str(file)])[0] == 0
         outputs_agree(result, file, x)
 
 
 @pytest.mark.slow
+@exports
 def test_equal_exports_have_equal_bytes(normed, tmp_path):
     for name in ("one", "two"):
-        assert main(["export", str(normed), "--format", "onnx", "-o", str(tmp_path / name)]) == 0
+        assert main(["export", str(normed), "--format", "onnx", "-o", str(tmp_path / name)])[0] == 0
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-@pytest.mark.process
-def test_model_that_torch_cannot_translate_is_refused(tmp_path, capfd):
+@exports
+def test_model_that_torch_cannot_translate_is_refused(tmp_path):
     folder = tmp_path / "out"
     edgefl.run({**SMALL, "model": "own_networks:Branching"}, out=folder, device="cpu")
-    assert main(["export", str(folder), "--format", "onnx", "-o", str(tmp_path / "model.onnx")]) == 2
-    (line,) = capfd.readouterr().err.splitlines()
+    code, _, said = main(["export", str(folder), "--format", "onnx", "-o", str(tmp_path / "model.onnx")])
+    assert code == 2
+    (line,) = said.splitlines()
     assert line.startswith("edgefl: export: --format onnx: torch cannot translate this model: ")
     assert not (tmp_path / "model.onnx").exists()
 
 
-@pytest.mark.oracle
+@exports
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -117,9 +119,8 @@ def test_model_that_torch_cannot_translate_is_refused(tmp_path, capfd):
         ("Scaled", "does not take a batch of 1: "),
     ],
 )
-def test_model_that_torch_translates_wrongly_is_refused(name, message, monkeypatch):
+def test_model_that_torch_translates_wrongly_is_refused(name, message):
     """Straight from the module: a run would refuse some of these networks before it learned."""
-    monkeypatch.syspath_prepend(CASES)
     import own_networks
     import torch
 
@@ -134,10 +135,9 @@ def test_model_that_torch_translates_wrongly_is_refused(name, message, monkeypat
         onnx_bytes(module, trained, {})
 
 
-@pytest.mark.process
 def test_safetensors_is_the_file_of_the_folder(normed, tmp_path):
     out = tmp_path / "deep" / "mine.safetensors"
-    assert main(["export", str(normed), "--format", "safetensors", "-o", str(out)]) == 0
+    assert main(["export", str(normed), "--format", "safetensors", "-o", str(out)])[0] == 0
     assert out.read_bytes() == (normed / "model.safetensors").read_bytes()
 
 
@@ -151,12 +151,12 @@ def test_refused(edgefl, finished):
     assert line == "export: --table rounds: not with --format onnx: leave it out"
 
 
-@pytest.mark.process
-@pytest.mark.parametrize("form", ["onnx", "safetensors"])
-def test_a_run_that_has_learned_nothing(form, tmp_path, capfd):
+def test_a_run_that_has_learned_nothing(tmp_path):
     edgefl.run(SMALL, train=False, out=tmp_path / "out")
-    assert main(["export", str(tmp_path / "out"), "--format", form, "-o", str(tmp_path / "model")]) == 2
-    assert "has no model, as nothing was learned" in capfd.readouterr().err
+    for form in ("onnx", "safetensors"):
+        code, _, said = main(["export", str(tmp_path / "out"), "--format", form, "-o", str(tmp_path / "model")])
+        assert code == 2
+        assert "has no model, as nothing was learned" in said
 
 
 def test_without_the_extra(normed, tmp_path, monkeypatch):

@@ -19,13 +19,16 @@ from plugin_cases import written
 from selenium.webdriver.support.ui import WebDriverWait
 
 PATIENCE_S = 120
-PAUSE_S = 0.7
-# Rounds last as long as the test wants: each waits until a file says that it may end.
+PAUSE_S = 0.1
+# Rounds last as long as the test wants: each waits until a file says that it may end. Rows are written often.
 GATE = """
 import time
 from pathlib import Path
 
 from edgefl.coordination.selection.uniform import UniformSelection
+from edgefl.results import progress
+
+progress.EVERY_S = 0.2
 
 
 class Gated(UniformSelection):

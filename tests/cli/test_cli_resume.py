@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from edgefl import run
+from edgefl.core.own_files import alone
+from edgefl.results.run_folder import LOCK
 
 SCENARIO = """\
 rounds: 12
@@ -70,24 +72,16 @@ def check_kills(edgefl, whole, kills, seed):
     return killed
 
 
-def test_killed_at_any_moment_it_ends_with_the_same_bytes(edgefl, whole):
-    assert check_kills(edgefl, whole, kills=1, seed=1)
-
-
-def test_killed_while_it_trains_in_its_own_process(edgefl, whole):
-    """As users run it who say nothing about processes."""
-    alone = replace(edgefl, processes=None)
-    assert check_kills(alone, whole, kills=1, seed=3)
-
-
 @pytest.mark.slow
 def test_killed_at_ten_moments(edgefl, whole):
     assert check_kills(edgefl, whole, kills=10, seed=2) >= 5
 
 
-def test_killed_while_it_resumes(edgefl, whole):
+def test_killed_and_killed_again_while_it_resumes(edgefl, whole):
+    """First while it trains in its own process, as users run it who say nothing about processes."""
     edgefl.write("s.yaml", SCENARIO)
-    assert [kill_at(edgefl, count, "--resume") for count in (8, 16)] == [True, True]
+    by_itself = replace(edgefl, processes=None)
+    assert [kill_at(by_itself, 8), kill_at(edgefl, 16, "--resume")] == [True, True]
     assert edgefl("run", "s.yaml", "-o", "out", "--resume", *EVERY).returncode == 0
     assert content(edgefl.folder / "out") == whole
 
@@ -236,19 +230,14 @@ def test_a_sweep_removes_what_was_half_written_when_it_was_killed(edgefl):
 
 
 def test_a_second_sweep_is_refused(edgefl):
-    edgefl.write("s.yaml", SCENARIO.replace("rounds: 12", "rounds: 3000"))
-    edgefl.write("sweep.yaml", "base: s.yaml\nseeds: [1, 2]")
-    first = edgefl.start("sweep", "sweep.yaml", "-o", "out", *HOW, start_new_session=True)
-    try:
-        while first.poll() is None and not (edgefl.folder / "out" / "sweep.yaml").exists():
-            time.sleep(0.05)
+    edgefl.write("s.yaml", SCENARIO.replace("rounds: 12", "rounds: 2"))
+    edgefl.write("sweep.yaml", "base: s.yaml\ntrain: false\nseeds: [1, 2]")
+    assert edgefl("sweep", "sweep.yaml", "-o", "out", *HOW).returncode == 0
+    with alone(edgefl.folder / "out" / LOCK):  # as a sweep holds it
         for option in ("--resume", "--overwrite"):
             second = edgefl("sweep", "sweep.yaml", "-o", "out", option, *HOW)
             assert second.returncode == 2
             assert "another process is running there" in second.stderr
-    finally:
-        os.killpg(first.pid, signal.SIGKILL)
-        first.wait()
 
 
 def test_a_run_and_a_sweep_begun_together_in_a_new_folder(edgefl):

@@ -56,7 +56,7 @@ COMMANDS = [
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(tmp_path, monkeypatch, forked_sweeps):
     """A working directory with a scenario, a sweep and a library of recipes."""
     monkeypatch.chdir(tmp_path)
     Path("s.yaml").write_text(SCENARIO)

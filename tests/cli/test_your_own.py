@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import warm_edgefl
+from warm_process import WarmProcess
+
+from tests.cli.conftest import Shell
 
 pytestmark = pytest.mark.process
 
@@ -50,17 +54,29 @@ def installed(tmp_path_factory):
     return target
 
 
-def environment(installed, folder):
-    kept = {name: value for name, value in os.environ.items() if name not in {"EDGEFL_DATA", "PYTHONPATH"}}
-    path = os.pathsep.join([str(installed / "bin"), str(Path(sys.executable).parent), kept["PATH"]])
-    return {**kept, "PYTHONPATH": str(installed), "PATH": path, "HOME": str(folder), "PYTHONWARNINGS": "ignore"}
+@pytest.fixture(scope="session")
+def warm(installed, tmp_path_factory):
+    """Has imported edgefl from the wheel."""
+    program = [sys.executable, warm_edgefl.__file__]
+    process = WarmProcess(program, tmp_path_factory.mktemp("home"), PYTHONPATH=str(installed))
+    yield process
+    process.close()
 
 
-def run(command, installed, folder):
+@pytest.fixture
+def shell(installed, warm, tmp_path, monkeypatch):
+    path = os.pathsep.join([str(installed / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
+    monkeypatch.setenv("PATH", path)
+    monkeypatch.setenv("PYTHONPATH", str(installed))
+    return Shell(tmp_path, warm)
+
+
+def run(command, shell):
+    """Run a command in a process of its own."""
     return subprocess.run(
         shlex.split(command),
-        cwd=folder,
-        env=environment(installed, folder),
+        cwd=shell.folder,
+        env=shell.environment,
         capture_output=True,
         text=True,
         timeout=120,
@@ -68,26 +84,29 @@ def run(command, installed, folder):
     )
 
 
-def test_the_wheel_is_what_runs(installed, tmp_path):
-    done = run(
-        "python -c 'import edgefl, channel; print(edgefl.__file__); print(channel.__file__)'", installed, tmp_path
-    )
+def test_the_wheel_is_what_runs(installed, shell):
+    done = run("python -c 'import edgefl, channel; print(edgefl.__file__); print(channel.__file__)'", shell)
     assert [Path(line).is_relative_to(installed) for line in done.stdout.splitlines()] == [True, True], done.stderr
+    shell.write(
+        "where.py", "print(__import__('edgefl').__file__)\nfrom edgefl.coordination.selection.uniform import *\n"
+    )
+    shell.write("s.yaml", "server: {selection: 'where:UniformSelection'}\n")
+    (shown, _) = shell("validate", "--import", "s.yaml").stdout.splitlines()
+    assert Path(shown).is_relative_to(installed)
 
 
-def test_the_wheel_has_the_recipes_with_their_printed_and_recorded_numbers(installed, tmp_path):
-    done = run("edgefl reproduce dynamic-devices/table-vii --recorded", installed, tmp_path)
+def test_the_wheel_has_the_recipes_with_their_printed_and_recorded_numbers(shell):
+    done = run("edgefl reproduce dynamic-devices/table-vii --recorded", shell)
     assert done.returncode == 0, done.stderr
     assert "4 of 4 independent numbers" in done.stdout
 
 
 @pytest.mark.parametrize("heading", examples())
-def test_the_example_runs_as_it_stands_on_the_page(heading, installed, tmp_path):
+def test_the_example_runs_as_it_stands_on_the_page(heading, shell):
     example = examples()[heading]
     for name, text in example.files.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        shell.write(name, text)
     for command in example.commands:
-        done = run(command, installed, tmp_path)
+        program, *arguments = shlex.split(command)
+        done = shell(*arguments) if program == "edgefl" else run(command, shell)
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"

@@ -145,6 +145,7 @@ class TestLearning:
             assert result.labels_by_round.groupby("round")["device"].nunique().tolist() == rounds["selected"].tolist()
 
     @pytest.mark.process
+    @pytest.mark.usefixtures("forked_sweeps")
     def test_runs_of_a_sweep_that_share_learning_end_as_alone(self, tmp_path):
         """The pool is a part of what learning depends on: two bandwidths learn alike, and a third loses updates."""
         content = scenario("iid", server={"participants": 6, "policy": "deadline", "deadline_s": 0.2})

@@ -149,6 +149,7 @@ def test_the_unit_is_at_the_end_of_the_name():
 
 @pytest.mark.process
 @pytest.mark.parametrize("optional", [False, True])
+@pytest.mark.usefixtures("forked_sweeps")
 def test_the_index_of_a_sweep_has_the_columns_of_the_table(tmp_path, optional):
     keys = ""
     if optional:

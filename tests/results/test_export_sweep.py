@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 from export_cases import exported
+from forked_pool import forked_pools
 from sweep_folders import ALGORITHMS, BANDWIDTHS, FAILED, NEVER, make, statistics
 
 import edgefl
@@ -37,7 +38,8 @@ def sweep(tmp_path_factory):
     (folder / "base.yaml").write_text(yaml.safe_dump(base))
     keys = {"base": "base.yaml", "grid": GRID, "seeds": [1, 2]}
     (folder / "sweep.yaml").write_text(yaml.safe_dump(keys, sort_keys=False))
-    index = edgefl.sweep(folder / "sweep.yaml", out=folder / "out", train=False, workers=1)
+    with forked_pools():
+        index = edgefl.sweep(folder / "sweep.yaml", out=folder / "out", train=False, workers=1)
     assert (index["status"] == "finished").all()
     assert index["scenario.rounds"].equals(index["rounds"])
     return folder / "out"

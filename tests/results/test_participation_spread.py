@@ -76,6 +76,7 @@ def test_lost_updates_and_polls_do_not_count() -> None:
 
 
 @pytest.mark.process
+@pytest.mark.usefixtures("forked_sweeps")
 def test_summary_index_and_page_say_the_same(tmp_path: Path) -> None:
     world = {"rounds": 8, "devices": {"count": 9}, "server": {"participants": 3}}
     result = edgefl.run({**world, "name": "spread"}, out=tmp_path / "run", train=False)

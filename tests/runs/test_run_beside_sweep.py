@@ -22,7 +22,7 @@ def files_of(folder):
 
 
 @pytest.fixture
-def sweep_file(tmp_path):
+def sweep_file(tmp_path, forked_sweeps):
     (tmp_path / "s.yaml").write_text("rounds: 2\nmodel: logistic\ndevices: {count: 4}\nserver: {participants: 2}\n")
     path = tmp_path / "sweep.yaml"
     path.write_text("base: s.yaml\ntrain: false\nseeds: [1, 2]\n")

@@ -233,6 +233,7 @@ def test_a_point_that_fails_leaves_the_others_alone(write, tmp_path, in_this_pro
 
 
 @pytest.mark.process
+@pytest.mark.usefixtures("forked_sweeps")
 def test_impossible_draw_fails_only_its_point(write, tmp_path):
     grid = {"devices.data_share": [0.5, {"lognormal": [1.0, 0.1]}]}
     path = write({**SWEEP_BASE, "data": {**SWEEP_BASE["data"], "partition": "iid"}}, grid=grid)

@@ -67,6 +67,7 @@ def run(finished, tmp_path):
 
 
 @pytest.mark.process
+@pytest.mark.usefixtures("forked_sweeps")
 def test_every_point_equals_a_sweep_to_the_byte(run, tmp_path):
     edgefl.what_if(run, POINTS)
     (tmp_path / "base.yaml").write_text(yaml.safe_dump(BASE))
@@ -350,6 +351,7 @@ def test_wrong_values_are_refused_before_the_run(tmp_path, asked, reason):
 
 
 @pytest.mark.process
+@pytest.mark.usefixtures("forked_sweeps")
 def test_a_sweep_prices_each_of_its_runs(tmp_path):
     scenario = BASE | {"rounds": 2, "report": {"what_if": {"radio.bandwidth_hz": [1e6]}}}
     (tmp_path / "base.yaml").write_text(yaml.safe_dump(scenario))

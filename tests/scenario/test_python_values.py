@@ -177,6 +177,7 @@ def test_overrides_in_code_take_values_of_numpy():
 
 
 @pytest.mark.process
+@pytest.mark.usefixtures("forked_sweeps")
 def test_sweeps_over_arrays_give_the_folders_and_bytes_of_lists(tmp_path):
     lists = {"grid": {"radio.bandwidth_hz": [5_000_000, 10_000_000], "devices.count": [6, 7]}, "seeds": [1, 2]}
     arrays = {
@@ -195,6 +196,7 @@ def test_sweeps_over_arrays_give_the_folders_and_bytes_of_lists(tmp_path):
 
 
 @pytest.mark.process
+@pytest.mark.usefixtures("forked_sweeps")
 def test_a_sweep_takes_a_path_or_a_loaded_scenario_as_its_base(tmp_path):
     (tmp_path / "s.yaml").write_text("rounds: 2\ndevices: {count: 6}\nserver: {participants: 3}\n")
     for base in (Path("s.yaml"), load(SMALL), SMALL):

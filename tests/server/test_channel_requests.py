@@ -226,6 +226,7 @@ def test_an_agent_pays_for_reports_too() -> None:
 
 
 @pytest.mark.process
+@pytest.mark.usefixtures("forked_sweeps")
 def test_results_do_not_depend_on_workers(tmp_path: Path) -> None:
     csi = {"kind": "perfect", "noise_db": 2, "age_s": 0.01}
     scenario = {**SCENARIO, "server": {"selection": "best_channel", "participants": 3, "csi": csi}}
