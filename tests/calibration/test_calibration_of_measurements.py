@@ -9,12 +9,13 @@ import pytest
 from edgefl.calibration.calibration import calibrate, write
 from edgefl.calibration.comparison import mean_error
 
+pytestmark = pytest.mark.oracle
+
 DATA = Path(__file__).parent / "data"
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/calibration.md"
 
 
-@pytest.mark.oracle
 def test_steps_of_a_raspberry_pi_4_are_predicted_for_networks_left_out():
     found = calibrate(DATA / "pi4-steps.csv", DATA / "counts.csv")
     (errors,) = found.errors
@@ -28,7 +29,6 @@ def test_steps_of_a_raspberry_pi_4_are_predicted_for_networks_left_out():
     assert law.speeds["grouped"] < law.speeds["convolution"] / 10
 
 
-@pytest.mark.oracle
 def test_three_networks_on_three_boards_predict_a_fourth(tmp_path):
     """E2FL's steps (scenarios/e2fl-steps.csv, MIT licence), whose networks cannot tell all terms of a law apart."""
     boards = {"pi3b-b", "pi4b", "pi5"}
@@ -56,7 +56,6 @@ def test_the_example_of_the_page_prints_what_the_page_says(tmp_path):
     assert calibrate(tmp_path / "log.csv").scenario == printed
 
 
-@pytest.mark.oracle
 def test_the_example_with_models_prints_what_the_page_says(tmp_path, monkeypatch):
     log = blocks("csv")[1]
     printed = blocks("yaml")[1]
@@ -75,7 +74,6 @@ def example():
     return calibrate(DATA / "pi4-steps.csv", DATA / "counts.csv")
 
 
-@pytest.mark.oracle
 def test_the_same_numbers_give_the_same_files(example, tmp_path):
     for name in ("one", "two"):
         write(example, tmp_path / name, overwrite=False, with_picture=True)
@@ -89,7 +87,6 @@ def test_the_same_numbers_give_the_same_files(example, tmp_path):
     assert sum(line.endswith(",true") for line in table) == 3
 
 
-@pytest.mark.oracle
 def test_the_picture_has_a_mark_for_each_number(example, tmp_path):
     write(example, tmp_path, overwrite=False, with_picture=True)
     picture = (tmp_path / "calibration.svg").read_text()

@@ -12,6 +12,8 @@ import edgefl
 from edgefl.coordination.selection.lyapunov import Lyapunov
 from edgefl.core.streams import Streams
 
+pytestmark = pytest.mark.oracle
+
 SPENT = ["rx_energy_j", "cpu_energy_j", "tx_energy_j"]
 DEVICES = 10
 BUDGET_J = 1e-3  # a participation takes about ten times as much
@@ -70,7 +72,6 @@ def test_the_choice_beside_all_subsets():
         assert weight[chosen].sum() == pytest.approx(best)
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("faults", [{}, {"faults": {"failure_probability": 0.3}}], ids=["sure", "faults"])
 def test_mean_energy_exceeds_the_budget_by_the_queue_at_most(faults):
     """Q is at least the sum of E - budget; each queue is this recursion over the energies that were reported."""
@@ -96,7 +97,6 @@ def test_mean_energy_exceeds_the_budget_by_the_queue_at_most(faults):
     assert (spent_j.sum(axis=1) / rounds > 0.5 * BUDGET_J).all()
 
 
-@pytest.mark.oracle
 def test_the_excess_falls_as_one_over_the_rounds():
     """A device is chosen only while Q E < V, so that Q never exceeds V / least E + greatest E."""
     v = 1e-4
@@ -108,7 +108,6 @@ def test_the_excess_falls_as_one_over_the_rounds():
         assert (spent_j.mean(axis=1) - BUDGET_J <= bound_j / rounds).all()
 
 
-@pytest.mark.oracle
 def test_with_small_v_only_devices_without_debt_take_part():
     rounds = 40
     result = run(rounds, 1e-12)
@@ -118,14 +117,12 @@ def test_with_small_v_only_devices_without_debt_take_part():
     assert (result.rounds["selected"] < 4).any()
 
 
-@pytest.mark.oracle
 def test_with_large_v_debts_do_not_matter():
     result = run(20, 1e12)
     assert (result.rounds["selected"] == 4).all()
     assert energies(result, 20).mean() > 2 * BUDGET_J
 
 
-@pytest.mark.oracle
 def test_more_utility_costs_more_debt():
     """Neely's trade: O(1/V) from the best utility, O(V) of debt."""
     taken = []

@@ -7,6 +7,8 @@ import pytest
 
 from tests.cases.flower_cases import emulated, write_app
 
+pytestmark = pytest.mark.oracle
+
 # A strategy's `start` as Flower has it, copied into the app: what evaluate_fn finds goes to a result, or nowhere.
 COPIED = """
 from flwr.app import ConfigRecord
@@ -83,7 +85,6 @@ def central(folder, strategy, main=STARTED, *, late=False):
     return result
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_the_test_of_a_strategy_with_its_own_start_is_heard(tmp_path, name):
     """Every second strategy is imported late."""
@@ -93,7 +94,6 @@ def test_the_test_of_a_strategy_with_its_own_start_is_heard(tmp_path, name):
     assert (rounds["answered"] > 0).all()  # clients have tested the model, too
 
 
-@pytest.mark.oracle
 def test_a_wrapper_of_a_test_has_the_last_word(tmp_path):
     strategy = """
 from flwr.app import MetricRecord
@@ -109,7 +109,6 @@ class Own(FedAvg):
     assert central(tmp_path, strategy).rounds["test_accuracy"].tolist() == [1 - 0.02, 1 - 0.03, 1 - 0.04]
 
 
-@pytest.mark.oracle
 def test_a_strategy_that_tests_without_evaluate_fn_is_heard_through_its_result(tmp_path):
     strategy = COPIED.replace("if evaluate_fn:", "if True:").replace("evaluate_fn(", "self.tested(")
     strategy = strategy.replace("KEEP", "result.evaluate_metrics_serverapp.__setitem__")
@@ -123,7 +122,6 @@ def test_a_strategy_that_tests_without_evaluate_fn_is_heard_through_its_result(t
     assert rounds["test_loss"].tolist() == [8.0, 7.0, 6.0]
 
 
-@pytest.mark.oracle
 def test_a_result_can_be_saved_and_read_without_the_emulation(tmp_path):
     main = f"""{STARTED.replace("    Own()", "    result = Own()")}
     import copy, pathlib, pickle
@@ -135,21 +133,18 @@ def test_a_result_can_be_saved_and_read_without_the_emulation(tmp_path):
     assert {number: metrics["accuracy"] for number, metrics in found.items()} == {0: 0.01, 1: 0.02, 2: 0.03, 3: 0.04}
 
 
-@pytest.mark.oracle
 def test_the_initial_test_of_a_second_strategy_leaves_the_last_round_of_the_first(tmp_path):
     main = TESTED + "    for _ in range(2):\n        Own().start(grid, start, num_rounds=2, evaluate_fn=tested)\n"
     rounds = central(tmp_path, STRATEGIES["a call of super"], main).rounds
     assert rounds["test_accuracy"].tolist() == [0.02, 0.03, 0.02, 0.03]
 
 
-@pytest.mark.oracle
 def test_rounds_that_an_app_counts_from_zero_keep_their_tests(tmp_path):
     strategy = COPIED.replace("KEEP", "print").replace("range(1, num_rounds + 1)", "range(num_rounds)")
     strategy = strategy.replace("evaluate_fn(0, arrays)", "None")
     assert central(tmp_path, strategy).rounds["test_accuracy"].tolist() == [0.01, 0.02, 0.03]
 
 
-@pytest.mark.oracle
 def test_numbers_of_numpy_are_metrics(tmp_path):
     strategy = COPIED.replace("KEEP", "print")
     main = """

@@ -10,6 +10,8 @@ import pytest
 import edgefl
 from tests.cases.flower_cases import CLIENT, FEDAVG, WORLD, emulated, write_app
 
+pytestmark = pytest.mark.oracle
+
 # Clients that learn by chance: each draws from the global generators of Python, NumPy and torch.
 CHANCE = """
 import random
@@ -74,7 +76,6 @@ def drawn(folder, nodes, **options):
     return json.loads((folder / "drawn.json").read_text())
 
 
-@pytest.mark.oracle
 def test_draws_of_a_client_depend_only_on_seed_device_and_message(tmp_path):
     random.seed(5)
     np.random.seed(5)  # noqa: NPY002 - the app draws from it
@@ -88,7 +89,6 @@ def test_draws_of_a_client_depend_only_on_seed_device_and_message(tmp_path):
     assert drawn(tmp_path / "c", [[1000]], seed=9) != {"0": together["0"]}
 
 
-@pytest.mark.oracle
 def test_a_context_is_kept_only_once_the_device_has_computed(tmp_path):
     stays = tmp_path / "stays.csv"
     stays.write_text("device,on_s,off_s\n0,0,0.3\n0,4,inf\n1,0,inf\n")
@@ -103,7 +103,6 @@ def test_a_context_is_kept_only_once_the_device_has_computed(tmp_path):
     assert len(found["1"]) == 5 * 3
 
 
-@pytest.mark.oracle
 def test_the_same_seed_gives_the_same_bytes(tmp_path):
     files = []
     for name in ("first", "second"):
@@ -117,7 +116,6 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path):
     assert len(files[0]["rounds.csv"].splitlines()) == 4
 
 
-@pytest.mark.oracle
 def test_operations_are_those_that_the_client_computes_with_torch(tmp_path):
     app = write_app(tmp_path / "app", "torch_app", ALL, TORCH)
     result = emulated(app, operations="app")
@@ -143,7 +141,6 @@ def test_the_world_prices_only_its_own_model(tmp_path):
     assert "the app's model has 651 parameters, the world's 650" in result.error
 
 
-@pytest.mark.oracle
 def test_accuracies_are_the_weighted_means_of_the_clients_answers(tmp_path):
     main = "    for kind in ('train', 'evaluate'):\n        grid.send_and_receive(ask([1001, 1003], kind))\n"
     result = emulated(write_app(tmp_path / "app", "measured_app", main))
@@ -154,7 +151,6 @@ def test_accuracies_are_the_weighted_means_of_the_clients_answers(tmp_path):
     assert result.summary["final_accuracy"] == result.rounds["test_accuracy"].iloc[-1]
 
 
-@pytest.mark.oracle
 def test_central_tests_of_a_strategy_replace_those_of_clients(tmp_path):
     main = """
     from flwr.app import MetricRecord
@@ -168,7 +164,6 @@ def test_central_tests_of_a_strategy_replace_those_of_clients(tmp_path):
     assert result.rounds["test_loss"].tolist() == [1.5, 1.5]
 
 
-@pytest.mark.oracle
 def test_app_may_report_a_test(tmp_path, caplog):
     main = """
     from edgefl.flower import report
@@ -184,7 +179,6 @@ def test_app_may_report_a_test(tmp_path, caplog):
     edgefl.flower.report(accuracy=0.5)  # without an emulation this does nothing
 
 
-@pytest.mark.oracle
 def test_bits_are_those_of_arrays_texts_and_bytes(tmp_path):
     client = CLIENT.replace('"num-examples": 4})', '"num-examples": 4, "list": [1.0, 2.0, 3.0]})')
     main = """

@@ -9,6 +9,8 @@ import pytest
 import edgefl
 from tests.cases.flower_cases import CLIENT, WORLD, emulated, write_app
 
+pytestmark = pytest.mark.oracle
+
 # The shape of Flower's flower-secure-aggregation: a workflow whose stages are train messages.
 SECURE_SERVER = """
 import numpy as np
@@ -118,7 +120,6 @@ def warnings_of(caplog):
     return [record.getMessage() for record in caplog.records if record.name.startswith("edgefl")]
 
 
-@pytest.mark.oracle
 def test_stages_of_secure_aggregation_are_one_round_and_only_the_trained_one_computes(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         result, weights = secure(tmp_path)
@@ -134,7 +135,6 @@ def test_stages_of_secure_aggregation_are_one_round_and_only_the_trained_one_com
     ]
 
 
-@pytest.mark.oracle
 def test_secure_aggregation_trains_as_long_as_other_apps(tmp_path):
     result, _ = secure(tmp_path)
     ours = edgefl.run({**WORLD, "devices": {"count": 5}}, train=False)
@@ -143,7 +143,6 @@ def test_secure_aggregation_trains_as_long_as_other_apps(tmp_path):
     np.testing.assert_array_equal(stages["compute_s"].to_numpy().reshape(5, STAGES).sum(axis=1), expected)
 
 
-@pytest.mark.oracle
 def test_bytes_and_texts_of_secure_aggregation_are_its_price(tmp_path):
     result, _ = secure(tmp_path, rounds=1)
     first = result.devices.query("status == 'received' and device == 0")
@@ -156,7 +155,6 @@ def test_bytes_and_texts_of_secure_aggregation_are_its_price(tmp_path):
     assert first["bytes_up"].iloc[2] > 8 * 650  # the masked update has integers of 64 bits
 
 
-@pytest.mark.oracle
 def test_secure_aggregation_recovers_from_a_device_that_leaves(tmp_path):
     stays = tmp_path / "stays.csv"
     # The third stage lasts from 2 ms to 3.1 ms.
@@ -166,7 +164,6 @@ def test_secure_aggregation_recovers_from_a_device_that_leaves(tmp_path):
     assert result.rounds[["selected", "received", "departed"]].to_numpy().tolist() == [[5 * 3 + 4, 5 * 2 + 4 * 2, 1]]
 
 
-@pytest.mark.oracle
 def test_a_workflow_waits_for_nodes_in_virtual_time(tmp_path):
     stays = tmp_path / "stays.csv"
     stays.write_text("device,on_s,off_s\n0,0,inf\n1,0,inf\n2,0,inf\n3,1000.5,inf\n4,1000.5,inf\n")
@@ -174,7 +171,6 @@ def test_a_workflow_waits_for_nodes_in_virtual_time(tmp_path):
     assert result.devices["start_s"].min() == 1005  # it looks every five seconds
 
 
-@pytest.mark.oracle
 def test_a_workflow_that_would_wait_for_ever_fails_with_a_reason(tmp_path):
     app = write_app(tmp_path / "app", "secure_app", "    pass", SECURE_CLIENT.replace("TRAINING", "pass"))
     (app / "secure_app" / "server.py").write_text(SECURE_SERVER.replace("TESTED", "None"))
@@ -183,13 +179,11 @@ def test_a_workflow_that_would_wait_for_ever_fails_with_a_reason(tmp_path):
     assert "waits for more devices than the 3 that are present" in result.error
 
 
-@pytest.mark.oracle
 def test_the_central_tests_of_a_workflow_are_recorded(tmp_path):
     result, _ = secure(tmp_path, tested='lambda number, arrays, config: (1.5, {"accuracy": number / 10})')
     assert result.rounds[["test_accuracy", "test_loss"]].to_numpy().tolist() == [[0.1, 1.5], [0.2, 1.5]]
 
 
-@pytest.mark.oracle
 def test_secure_aggregation_with_torch_is_counted_where_it_trains(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         result, _ = secure(tmp_path, "import torch; torch.ones(5, 8) @ torch.ones(8, 3)", operations="app")
@@ -199,7 +193,6 @@ def test_secure_aggregation_with_torch_is_counted_where_it_trains(tmp_path, capl
     assert line.startswith("warning: 30 of 40 train messages computed nothing with torch and cost 0 operations: ")
 
 
-@pytest.mark.oracle
 def test_trees_are_priced_by_their_bytes_and_the_cost_that_the_world_names(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         result, file = trees(tmp_path, {**WORLD, "model": COST})
@@ -227,7 +220,6 @@ def test_trees_are_refused_where_the_world_has_another_model(tmp_path):
     )
 
 
-@pytest.mark.oracle
 def test_a_model_that_travels_as_bytes_is_priced_by_the_cost_that_the_world_names(tmp_path):
     main = """
     for message in (messages := ask([1000, 1001])):
@@ -243,7 +235,6 @@ def test_a_model_that_travels_as_bytes_is_priced_by_the_cost_that_the_world_name
     assert result.devices["bytes_down"].tolist() == [500, 500]
 
 
-@pytest.mark.oracle
 def test_an_app_that_computes_nothing_with_torch_costs_no_operations_with_one_warning(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         result, _ = trees(tmp_path, operations="app")

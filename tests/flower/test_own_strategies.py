@@ -4,6 +4,8 @@ import pytest
 
 from tests.cases.flower_cases import CLIENT, FEDAVG, emulated, write_app
 
+pytestmark = pytest.mark.oracle
+
 WORLD = {"devices": {"count": 8}, "model": "logistic", "training": {"local_epochs": 1}, "rounds": 3}
 PROCESSOR = {**WORLD, "radio": {"sharing": "processor"}}
 BITS = 650 * 32  # of the model in single precision
@@ -60,7 +62,6 @@ def written(folder, name, server="", client=CLIENT, main="    pass\n"):
     return app
 
 
-@pytest.mark.oracle
 def test_strategy_from_the_abstract_base_asks_one_client_after_another(tmp_path):
     result = emulated(written(tmp_path, "robin_app", ROUND_ROBIN), WORLD)
     assert result.status == "finished"
@@ -85,7 +86,6 @@ app = ClientApp()
 ).replace("@app.train()", "@app.train(mods=[shorter])")
 
 
-@pytest.mark.oracle
 def test_mod_of_one_function_that_quantises_is_priced_by_the_bits_that_it_leaves(tmp_path):
     app = written(tmp_path, "short_app", client=QUANTISED, main="    grid.send_and_receive(ask(grid.get_node_ids()))\n")
     devices = emulated(app, WORLD).devices
@@ -106,7 +106,6 @@ EARLY = FEDAVG.replace("FedAvg(", "Early(").replace(
 )
 
 
-@pytest.mark.oracle
 def test_strategy_that_asks_for_nothing_any_more_ends_the_rounds(tmp_path):
     result = emulated(written(tmp_path, "early_app", main=EARLY.replace("{folder}", str(tmp_path))), WORLD)
     assert result.status == "finished"
@@ -132,7 +131,6 @@ ASYNCHRONOUS = """
 """
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("world", [WORLD, PROCESSOR], ids=["fixed", "processor"])
 def test_loop_of_pushes_and_pulls_keeps_clients_under_way(world, tmp_path):
     result = emulated(written(tmp_path, "async_app", main=ASYNCHRONOUS), world)
@@ -156,7 +154,6 @@ LOCAL = CLIENT.replace(
 ).replace('"train_loss": float(own[0])', '"train_loss": count')
 
 
-@pytest.mark.oracle
 def test_layers_in_the_state_of_a_client_stay_there(tmp_path):
     main = FEDAVG.replace("fraction_train=0.5", "fraction_train=1.0").replace("{folder}", str(tmp_path))
     result = emulated(written(tmp_path, "local_app", client=LOCAL, main=main), WORLD)

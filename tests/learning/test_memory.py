@@ -14,6 +14,8 @@ from edgefl.learning.learner.evaluation import Evaluator
 from edgefl.learning.models.fcn import Fcn
 from edgefl.server import evaluation
 
+pytestmark = pytest.mark.oracle
+
 HIDDEN = [50, 40]
 PARAMETERS = 5 * 50 + 50 + 50 * 40 + 40 + 40 * 3 + 3
 POLICIES = {
@@ -39,7 +41,6 @@ def models():
     return sum(tensor.numel() % PARAMETERS == 0 and tensor.numel() > 0 for tensor in found)
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("name", POLICIES)
 def test_models_do_not_add_up(name, monkeypatch, new_objects_alone):
     """Each evaluation, each model under way and each update is let go of; the first rounds fill what there is."""
@@ -53,7 +54,6 @@ def test_models_do_not_add_up(name, monkeypatch, new_objects_alone):
     assert max(counts[3:]) <= max(counts[:3]) + 2, counts
 
 
-@pytest.mark.oracle
 def test_evaluations_under_way_are_bounded(monkeypatch):
     """However slow they are: the round that would be one too many waits for the first of them."""
     under_way = []
@@ -114,7 +114,6 @@ def test_memory_of_dropped_models_goes_back():
     assert grown["keep_memory"] > 20e6  # otherwise this test would show nothing
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("how", "expected"),
     [({"processes": 0}, "keep_memory"), ({"processes": 1}, "return_memory"), ({"brief": True}, "return_memory")],

@@ -24,6 +24,8 @@ from edgefl.learning.learner.round_training import RoundTraining, cohorts
 from edgefl.learning.learner.workers.trainer import Trainer
 from edgefl.learning.workload import local_steps
 
+pytestmark = pytest.mark.oracle
+
 SIZES = [7, 20, 12, 36, 1, 25, 6, 17, 20]
 CLIENTS = len(SIZES)
 
@@ -57,7 +59,6 @@ def train(of, devices=range(CLIENTS), index=0, server=None):
     return train_round(of, devices, index, server["w"], algorithm.downlink(server))
 
 
-@pytest.mark.oracle
 @given(st.integers(1, 300), st.integers(1, 40))
 def test_cohorts_are_of_nearly_equal_sizes(count, width):
     order = np.random.default_rng(count).permutation(count)
@@ -83,7 +84,6 @@ def wasted(order, sizes, training, width):
     return 1 - samples / computed
 
 
-@pytest.mark.oracle
 def test_large_models_come_back_in_more_messages(learner, monkeypatch):
     """Each fits into the memory that a worker shares, and the results are the same."""
     expected, loss = train(learner(width=1))
@@ -142,7 +142,6 @@ ERRORS = {
 
 
 class TestOutOfMemory:
-    @pytest.mark.oracle
     @pytest.mark.parametrize(
         ("algorithm", "kind", "processes"), [(FedAvg(), "cuda", 0), (Scaffold(), "cpu", 1), (FedAvg(), "python", 2)]
     )
@@ -168,7 +167,6 @@ class TestOutOfMemory:
             for name, vectors in wanted.vectors.items():
                 assert torch.allclose(updates.vectors[name], vectors, rtol=1e-10, atol=1e-13)
 
-    @pytest.mark.oracle
     @pytest.mark.parametrize("processes", [0, 2])
     def test_cohorts_that_run_out_of_memory_narrow_together(self, learner, monkeypatch, caplog, processes):
         """All three of them fail; that is one halving."""
@@ -182,7 +180,6 @@ class TestOutOfMemory:
         monkeypatch.undo()
         assert torch.allclose(got.vectors["delta"], train(learner(1))[0].vectors["delta"], rtol=1e-10, atol=1e-13)
 
-    @pytest.mark.oracle
     @pytest.mark.parametrize("processes", [0, 1])
     def test_clients_do_not_continue_from_a_round_that_did_not_count(self, learner, monkeypatch, processes):
         """Memory may also run out as the results, the largest table of all, are put together."""
@@ -200,7 +197,6 @@ class TestOutOfMemory:
         for vectors, wanted in zip(got, expected, strict=True):
             assert all(torch.allclose(vectors[name], wanted[name], rtol=1e-9, atol=1e-12) for name in wanted)
 
-    @pytest.mark.oracle
     @pytest.mark.parametrize(("kind", "processes"), [*zip(ERRORS, [0, 1, 0], strict=True)])
     def test_a_client_that_does_not_fit_alone_ends_the_run(self, learner, monkeypatch, kind, processes):
         limit(monkeypatch, 0, ERRORS[kind])
@@ -208,7 +204,6 @@ class TestOutOfMemory:
         with pytest.raises(type(ERRORS[kind])):
             train(of)
 
-    @pytest.mark.oracle
     @pytest.mark.parametrize(
         ("error", "processes"),
         [(RuntimeError("shapes do not match"), 1), (ValueError("memory"), 0), (KeyError("delta"), 1)],
@@ -314,7 +309,6 @@ def with_store(of):
 
 @pytest.mark.parametrize("algorithm", [Scaffold(), FedDyn(alpha=0.5)])
 class TestStates:
-    @pytest.mark.oracle
     def test_states_last_from_one_participation_to_the_next(self, learner, algorithm):
         """In each home, and as a dict kept by hand has it."""
         homes = ["device", "host", "disk"]
@@ -327,7 +321,6 @@ class TestStates:
             for name in wanted:
                 assert torch.allclose(vectors[name], wanted[name], rtol=1e-9, atol=1e-12)
 
-    @pytest.mark.oracle
     def test_states_matter(self, learner, algorithm):
         """A learner that forgets them comes to something else, so that the test above shows something."""
         kept = with_store(learner(3, algorithm))
@@ -339,7 +332,6 @@ class TestStates:
 
 
 class TestEvaluation:
-    @pytest.mark.oracle
     @pytest.mark.parametrize("processes", [0, 1])
     def test_evaluation_continues_in_the_background(self, learner, processes):
         of = learner(processes=processes)
@@ -353,7 +345,6 @@ class TestEvaluation:
         assert pending.result() == expected
         assert pending.done()
 
-    @pytest.mark.oracle
     def test_training_between_evaluations_changes_nothing(self, learner):
         alone, _ = train(learner())
         of = learner(processes=2)
@@ -363,7 +354,6 @@ class TestEvaluation:
         assert len({one.result().loss for one in pending}) == 1
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize(("algorithm", "width"), [(Scaffold(), 1), (FedAvg(), 2), (Scaffold(), 8)])
 def test_two_training_devices_are_one(learner, monkeypatch, algorithm, width):
     """As on a machine with two GPUs: cohorts go to both, results come back to the first one, byte for byte."""

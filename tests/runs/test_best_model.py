@@ -16,6 +16,8 @@ from edgefl.runs.emulation import Options, run
 from edgefl.scenario import load
 from edgefl.server.plateau import improves
 
+pytestmark = pytest.mark.oracle
+
 SMALL = {
     "seed": 2,  # of which the accuracy rises and falls
     "rounds": 12,
@@ -63,7 +65,6 @@ def accuracy(result):
     return float((given.argmax(1).numpy() == found.data.train_y[found.validation]).mean())
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("name", CASES)
 def test_best_model_has_the_highest_accuracy_that_was_recorded(name, tmp_path):
     result = edgefl.run(CASES[name], device="cpu", out=tmp_path)
@@ -78,7 +79,6 @@ def test_best_model_has_the_highest_accuracy_that_was_recorded(name, tmp_path):
     assert json.loads((tmp_path / "manifest.json").read_text())["digests"]["best_model.safetensors"]
 
 
-@pytest.mark.oracle
 def test_best_model_is_not_the_last_one():
     """Otherwise the tests above would see nothing."""
     result = edgefl.run(SMALL, device="cpu")
@@ -86,7 +86,6 @@ def test_best_model_is_not_the_last_one():
     assert not np.array_equal(result.saved_model(best=True).flat(), result.saved_model().flat())
 
 
-@pytest.mark.oracle
 def test_without_a_validation_set_the_test_set_chooses():
     result = edgefl.run(TESTED, device="cpu")
     best = result.summary["best_model"]
@@ -94,7 +93,6 @@ def test_without_a_validation_set_the_test_set_chooses():
     assert best["test_accuracy"] == result.rounds["test_accuracy"].max()
 
 
-@pytest.mark.oracle
 def test_model_starts_from_a_best_model(tmp_path):
     first = edgefl.run(SMALL, device="cpu", out=tmp_path / "first")
     start = {"kind": "file", "path": str(tmp_path / "first/best_model.safetensors")}
@@ -111,7 +109,6 @@ def test_equal_values_keep_the_earliest():
     assert not improves("test_loss", float("nan"), 0.5)
 
 
-@pytest.mark.oracle
 def test_regression_chooses_by_loss(tmp_path):
     rng = np.random.default_rng(1)
     x = rng.normal(size=(60, 3)).astype(np.float32)
@@ -124,7 +121,6 @@ def test_regression_chooses_by_loss(tmp_path):
     assert result.summary["best_model"]["round"] == result.rounds["validation_loss"].idxmin() + 1
 
 
-@pytest.mark.oracle
 def test_run_without_the_key_has_no_best_model(tmp_path):
     result = edgefl.run({**SMALL, "report": {}}, device="cpu", out=tmp_path)
     assert "best_model" not in result.summary
@@ -134,7 +130,6 @@ def test_run_without_the_key_has_no_best_model(tmp_path):
             found.saved_model(best=True)
 
 
-@pytest.mark.oracle
 def test_damaged_best_model_is_noticed(tmp_path):
     edgefl.run(SMALL, device="cpu", out=tmp_path)
     path = tmp_path / "best_model.safetensors"
@@ -145,7 +140,6 @@ def test_damaged_best_model_is_noticed(tmp_path):
         read_result(tmp_path).model(best=True)
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("after", [BEST, BEST - 1], ids=["before", "after"])
 def test_best_model_survives_a_kill(after, tmp_path):
     """The best round comes before the kill, or after it."""
@@ -162,7 +156,6 @@ def test_best_model_survives_a_kill(after, tmp_path):
     assert content(tmp_path / "cut") == content(tmp_path / "whole")
 
 
-@pytest.mark.oracle
 def test_extended_run_may_have_had_its_best_model_before(tmp_path):
     edgefl.run(SMALL, device="cpu", out=tmp_path / "whole")
     edgefl.run({**SMALL, "rounds": BEST + 1}, device="cpu", out=tmp_path / "out", pace=Pace(rounds=99))
@@ -170,7 +163,6 @@ def test_extended_run_may_have_had_its_best_model_before(tmp_path):
     assert content(tmp_path / "out") == content(tmp_path / "whole")
 
 
-@pytest.mark.oracle
 def test_shared_learning_keeps_the_best_model_of_each_run(tmp_path):
     """The shorter run shares the record of the longer one, whose best model is another one."""
     short = {**SMALL, "rounds": SHORT}

@@ -20,8 +20,9 @@ from edgefl.learning.record import Pace
 from edgefl.runs.learning_key import rounds_matter
 from edgefl.scenario import load
 
+pytestmark = pytest.mark.oracle
 
-@pytest.mark.oracle
+
 def test_label_changes_no_result(tmp_path, jobs):
     edgefl.run({**BASE, "label": "mine"}, out=tmp_path / "labelled", device="cpu")
     edgefl.run(BASE, out=tmp_path / "plain", device="cpu")
@@ -38,7 +39,6 @@ def test_label_changes_no_result(tmp_path, jobs):
     assert content(tmp_path / "out").keys() == labelled.keys()
 
 
-@pytest.mark.oracle
 def test_rounds_without_a_record_are_learned_again(tmp_path, jobs):
     edgefl.run(BASE, out=tmp_path / "whole", device="cpu")
     whole = jobs.total()
@@ -50,7 +50,6 @@ def test_rounds_without_a_record_are_learned_again(tmp_path, jobs):
     assert jobs.total() == whole
 
 
-@pytest.mark.oracle
 def test_an_extended_run_that_is_killed_goes_on(tmp_path):
     def kill(row):
         if row["round"] == 8:
@@ -68,7 +67,6 @@ class Killed(BaseException):
     """As kill -9 does: nothing of ours sees it, and nothing is written any more."""
 
 
-@pytest.mark.oracle
 def test_one_state_is_kept(tmp_path):
     edgefl.run(BASE, out=tmp_path, device="cpu", pace=Pace(rounds=1))
     assert len(list((tmp_path / "checkpoints").glob("*.state"))) == 1
@@ -77,7 +75,6 @@ def test_one_state_is_kept(tmp_path):
     assert content(tmp_path) == before
 
 
-@pytest.mark.oracle
 def test_a_run_that_stopped_early_stops_later(tmp_path):
     edgefl.run(BASE, out=tmp_path / "whole", device="cpu")
     early = edgefl.run({**BASE, "stop": {"time_s": 1e-9}}, out=tmp_path / "out", device="cpu")
@@ -86,7 +83,6 @@ def test_a_run_that_stopped_early_stops_later(tmp_path):
     assert content(tmp_path / "out") == content(tmp_path / "whole")
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("policy", ["asynchronous", {"kind": "buffered", "buffer": 2}])
 def test_a_last_round_that_was_cut_at_its_time_becomes_whole(policy, tmp_path):
     keys = {**BASE, "server": {"participants": 3, "policy": policy}, "radio": {"sharing": "processor"}}
@@ -98,7 +94,6 @@ def test_a_last_round_that_was_cut_at_its_time_becomes_whole(policy, tmp_path):
     assert content(tmp_path / "out") == content(tmp_path / "whole")
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
@@ -118,7 +113,6 @@ LENGTHENED = {
 }
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("culprit", LENGTHENED)
 def test_learning_by_the_number_of_rounds_cannot_be_extended(tmp_path, culprit):
     keys = {**BASE, **LENGTHENED[culprit]}
@@ -139,7 +133,6 @@ def test_other_algorithms_do_not_depend_on_it():
     assert rounds_matter(load({**BASE, "training": {**BASE["training"], "lr_schedule": "exponential"}})) is None
 
 
-@pytest.mark.oracle
 def test_unextendable_run_keeps_no_record(tmp_path, jobs):
     edgefl.run(BASE, out=tmp_path / "whole", device="cpu")
     whole = jobs.total()
@@ -152,7 +145,6 @@ def test_unextendable_run_keeps_no_record(tmp_path, jobs):
     assert jobs.total() == whole
 
 
-@pytest.mark.oracle
 def test_kept_record_can_be_dropped_later(tmp_path, jobs):
     out = tmp_path / "out"
     edgefl.run(BASE, out=out, device="cpu", pace=Pace(rounds=1))
@@ -167,7 +159,6 @@ def test_kept_record_can_be_dropped_later(tmp_path, jobs):
     assert content(out) == before
 
 
-@pytest.mark.oracle
 def test_half_a_report_is_removed_from_a_finished_run(tmp_path):
     """The report is written after the run has finished, and a kill may come in between."""
     out = tmp_path / "out"
@@ -178,7 +169,6 @@ def test_half_a_report_is_removed_from_a_finished_run(tmp_path):
     assert not half.exists()
 
 
-@pytest.mark.oracle
 def test_record_used_by_another_process_is_not_dropped(tmp_path):
     out = tmp_path / "out"
     edgefl.run(BASE, out=out, device="cpu", pace=Pace(rounds=1))
@@ -187,7 +177,6 @@ def test_record_used_by_another_process_is_not_dropped(tmp_path):
     assert (out / "checkpoints").exists()
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("options", [[], ["--drop-checkpoints"]])
 def test_drop_checkpoints_option_removes_the_record(options, tmp_path):
     path = tmp_path / "s.yaml"
@@ -200,7 +189,6 @@ def test_drop_checkpoints_option_removes_the_record(options, tmp_path):
     assert not (out / "checkpoints").exists()
 
 
-@pytest.mark.oracle
 def test_removed_requests_count_as_another_scenario(tmp_path):
     asked = {**BASE, "report": {"what_if": {"radio.bandwidth_hz": [2e6], "devices.cpu_hz": [1e9]}}}
     edgefl.run(asked, out=tmp_path, train=False)
@@ -252,7 +240,6 @@ def lose_keys(scenario):
 EARLIER = {**BASE, **OWN, "algorithm": "fedavgm"}
 
 
-@pytest.mark.oracle
 def test_finished_run_of_an_earlier_version_stays(tmp_path, own_data):
     out = tmp_path / "out"
     edgefl.run(EARLIER, out=out, device="cpu")
@@ -262,7 +249,6 @@ def test_finished_run_of_an_earlier_version_stays(tmp_path, own_data):
     assert content(out) == before
 
 
-@pytest.mark.oracle
 def test_unfinished_run_of_an_earlier_version_continues(tmp_path, own_data):
     def interrupt(row):
         if row["round"] == 4:
@@ -275,7 +261,6 @@ def test_unfinished_run_of_an_earlier_version_continues(tmp_path, own_data):
     assert content(tmp_path / "out") == content(tmp_path / "whole")
 
 
-@pytest.mark.oracle
 def test_run_of_an_earlier_version_is_extended(tmp_path, own_data):
     edgefl.run(shortened(EARLIER), out=tmp_path / "out", train=False)
     rewrite(tmp_path / "out", lose_keys)
@@ -286,7 +271,6 @@ def test_run_of_an_earlier_version_is_extended(tmp_path, own_data):
     assert content(tmp_path / "out") == content(tmp_path / "whole")
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -309,7 +293,6 @@ def test_differing_keys_of_an_earlier_version_are_named(tmp_path, own_data, chan
         edgefl.run({**EARLIER, **change}, out=tmp_path / "out", train=False, resume=True)
 
 
-@pytest.mark.oracle
 def test_key_of_a_newer_version_is_named(tmp_path, own_data):
     edgefl.run(EARLIER, out=tmp_path / "out", train=False)
     rewrite(tmp_path / "out", lambda scenario: scenario["data"].update(mirror=True))

@@ -17,6 +17,8 @@ from edgefl.learning.learner.plans.plan import Plan
 from edgefl.learning.learner.plans.rule import plan_by_rule
 from edgefl.runs.plan_keys import PlanKeys, keys_of_plan
 
+pytestmark = pytest.mark.oracle
+
 OPEN = {**BASE, "training": {"local_steps": 2, "batch_size": 4, "lr": 0.1}}
 
 PLANS = [Plan("serial", "autograd", 1), Plan("batched", "layers", 1), Plan("batched", "vmap", 2)]
@@ -47,7 +49,6 @@ def keys_in(folder):
     return PlanKeys(training["engine"], training["width"])
 
 
-@pytest.mark.oracle
 def test_a_result_names_its_plan(tmp_path, noise):
     for number in range(len(PLANS)):
         result = run(OPEN, tmp_path / str(number))
@@ -58,7 +59,6 @@ def test_a_result_names_its_plan(tmp_path, noise):
         assert plan == PLANS[number]
 
 
-@pytest.mark.oracle
 def test_a_result_runs_again_by_its_plan(tmp_path, noise):
     for number in range(len(PLANS)):
         folder = tmp_path / str(number)
@@ -70,7 +70,6 @@ def test_a_result_runs_again_by_its_plan(tmp_path, noise):
         assert (again / "scenario.yaml").read_bytes() == (folder / "scenario.yaml").read_bytes()
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("journal", ["kept", "lost"])
 def test_a_killed_run_goes_on_by_its_plan(tmp_path, noise, journal):
     for number in range(2):
@@ -85,7 +84,6 @@ def test_a_killed_run_goes_on_by_its_plan(tmp_path, noise, journal):
         assert content(folder) == content(tmp_path / f"{number} whole")
 
 
-@pytest.mark.oracle
 def test_the_record_counts_for_the_scenario_of_the_result(tmp_path, noise, monkeypatch):
     """The folder's own scenario.yaml names the plan that the user's left open, and goes on where that has been."""
     killed(OPEN, tmp_path / "cut")
@@ -102,7 +100,6 @@ def test_the_record_counts_for_the_scenario_of_the_result(tmp_path, noise, monke
     assert min(submitted) == 4  # the last checkpoint
 
 
-@pytest.mark.oracle
 def test_an_extended_run_keeps_its_plan(tmp_path, noise):
     for number in range(2):
         folder = tmp_path / str(number)
@@ -116,7 +113,6 @@ def test_an_extended_run_keeps_its_plan(tmp_path, noise):
         assert content(folder) == content(whole)
 
 
-@pytest.mark.oracle
 def test_another_plan_that_is_asked_for_is_another_scenario(tmp_path):
     run(OPEN, tmp_path)
     for other in ({"engine": "serial"}, {"engine": "batched", "width": 3}, {"width": 1}, {"engine": "vmap"}):
@@ -125,7 +121,6 @@ def test_another_plan_that_is_asked_for_is_another_scenario(tmp_path):
     run({**OPEN, "training": {**OPEN["training"], "engine": "batched"}}, tmp_path, resume=True)
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize(
     "keys",
     [

@@ -12,6 +12,8 @@ import edgefl
 from edgefl.core.errors import InputError
 from edgefl.learning.record import Journal, Pace
 
+pytestmark = pytest.mark.oracle
+
 KILLED = 6  # rounds that are finished when it is killed
 EVERY = 4  # rounds between checkpoints
 
@@ -46,7 +48,6 @@ def whole(tmp_path_factory):
     return content(folder)
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("name", CASES)
 def test_a_run_that_is_killed_resumed_and_extended_has_the_same_bytes(name, tmp_path, jobs):
     keys = {**BASE, **CASES[name]}
@@ -62,7 +63,6 @@ def test_a_run_that_is_killed_resumed_and_extended_has_the_same_bytes(name, tmp_
     assert content(out) == content(tmp_path / "whole")
 
 
-@pytest.mark.oracle
 def test_repeated_learning_begins_at_the_checkpoint(tmp_path, jobs):
     killed(BASE, tmp_path)
     jobs.clear()
@@ -70,7 +70,6 @@ def test_repeated_learning_begins_at_the_checkpoint(tmp_path, jobs):
     assert jobs == dict.fromkeys(range(EVERY, ROUNDS), 4)
 
 
-@pytest.mark.oracle
 def test_run_without_a_checkpoint_restarts(tmp_path, jobs, whole):
     killed(BASE, tmp_path / "cut", pace=100)
     jobs.clear()
@@ -79,7 +78,6 @@ def test_run_without_a_checkpoint_restarts(tmp_path, jobs, whole):
     assert content(tmp_path / "cut") == whole
 
 
-@pytest.mark.oracle
 def test_repeatedly_killed_run_has_the_same_bytes(tmp_path, whole):
     killed(BASE, tmp_path / "cut", after=3, pace=2)
     for after in (5, 8):
@@ -94,7 +92,6 @@ def states(folder):
     return sorted((folder / "checkpoints").glob("*.state"), key=lambda path: path.stat().st_mtime_ns)
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("damage", ["byte", "half", "gone"])
 def test_a_damaged_checkpoint_is_refused_and_the_one_before_is_used(damage, tmp_path, jobs, caplog, whole):
     killed(BASE, tmp_path / "cut", after=7, pace=2)
@@ -113,7 +110,6 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_is_used(damage, tmp_
     assert content(tmp_path / "cut") == whole
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("keep", [0, 100, 800])
 def test_truncated_journal_gives_the_same_bytes(keep, tmp_path, whole):
     killed(BASE, tmp_path / "cut")
@@ -123,7 +119,6 @@ def test_truncated_journal_gives_the_same_bytes(keep, tmp_path, whole):
     assert content(tmp_path / "cut") == whole
 
 
-@pytest.mark.oracle
 def test_finished_run_is_unchanged(tmp_path, jobs):
     first = edgefl.run(BASE, out=tmp_path, device="cpu")
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.name != "report.html"}
@@ -136,12 +131,10 @@ def test_finished_run_is_unchanged(tmp_path, jobs):
     assert again.summary == json.loads((tmp_path / "summary.json").read_text())
 
 
-@pytest.mark.oracle
 def test_resume_begins_where_there_is_nothing(tmp_path):
     assert edgefl.run(BASE, out=tmp_path / "new", device="cpu", resume=True).status == "finished"
 
 
-@pytest.mark.oracle
 def test_run_without_learning_is_repeated(tmp_path):
     keys = {**BASE, "rounds": 5}
     with pytest.raises(Killed):
@@ -149,7 +142,6 @@ def test_run_without_learning_is_repeated(tmp_path):
     assert edgefl.run(keys, out=tmp_path, train=False, resume=True).status == "finished"
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("change", [{"seed": 2}, {"devices": {"count": 7}}, {"algorithm": "feddyn"}])
 def test_another_scenario_is_refused(change, tmp_path):
     killed(BASE, tmp_path)
@@ -163,7 +155,6 @@ def content_of_all(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.oracle
 def test_other_samples_under_the_same_labels_are_refused(tmp_path):
     samples = {name: np.ones((24, 5), np.float32) for name in ("train_x", "test_x")}
     labels = {name: np.arange(24) % 3 for name in ("train_y", "test_y")}
@@ -192,7 +183,6 @@ BEGUN = {
 }
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("begin", BEGUN.values(), ids=BEGUN)
 def test_data_that_are_drawn_without_a_seed_are_not_joined_with_others(begin, tmp_path):
     keys = {**BASE, "data": {"dataset": drawn}}
@@ -208,7 +198,6 @@ def test_data_that_are_drawn_without_a_seed_are_not_joined_with_others(begin, tm
     assert edgefl.run(keys, out=tmp_path, device="cpu", overwrite=True).status == "finished"
 
 
-@pytest.mark.oracle
 def test_data_that_are_drawn_with_a_seed_are_the_same_when_it_goes_on(tmp_path):
     keys = {**BASE, "data": {"dataset": drawn, "seed": 3}}
     edgefl.run(keys, out=tmp_path / "whole", device="cpu")
@@ -218,7 +207,6 @@ def test_data_that_are_drawn_with_a_seed_are_the_same_when_it_goes_on(tmp_path):
         assert content(tmp_path / name) == content(tmp_path / "whole"), name
 
 
-@pytest.mark.oracle
 def test_the_manifest_has_the_digest_of_the_data(tmp_path):
     dataset = edgefl.arrays(*drawn(3))
     for number, data in enumerate(({"dataset": dataset}, {"dataset": drawn, "seed": 3}, {"dataset": drawn, "seed": 4})):
@@ -229,7 +217,6 @@ def test_the_manifest_has_the_digest_of_the_data(tmp_path):
     assert digests[2] != dataset.sha256
 
 
-@pytest.mark.oracle
 def test_the_manifest_says_what_a_file_of_cifar10_lacks(tmp_path):
     x = np.random.default_rng(1).integers(0, 256, (60, 32, 32, 3), dtype=np.uint8)
     y = np.arange(60) % 10
@@ -241,7 +228,6 @@ def test_the_manifest_says_what_a_file_of_cifar10_lacks(tmp_path):
     assert "data_lacks" not in whole.manifest
 
 
-@pytest.mark.oracle
 def test_a_folder_whose_manifest_names_no_data_goes_on(tmp_path):
     killed(BASE, tmp_path)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
@@ -250,7 +236,6 @@ def test_a_folder_whose_manifest_names_no_data_goes_on(tmp_path):
     assert edgefl.run(BASE, out=tmp_path, device="cpu", resume=True).status == "finished"
 
 
-@pytest.mark.oracle
 def test_learning_of_another_version_is_repeated(tmp_path, jobs, caplog, monkeypatch, whole):
     """Rounding may differ from version to version, so that a mixture would be the result of neither."""
     with monkeypatch.context() as earlier:
@@ -271,7 +256,6 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
 
 
-@pytest.mark.oracle
 def test_a_second_process_is_refused(tmp_path):
     killed(BASE, tmp_path)
     journal = Journal(tmp_path / "checkpoints")

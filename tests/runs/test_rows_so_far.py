@@ -13,6 +13,8 @@ from edgefl.results.report.comparison.headline import banner
 from edgefl.results.report.shared.read import load_all
 from edgefl.results.run_folder import CHECKPOINTS, PROGRESS
 
+pytestmark = pytest.mark.oracle
+
 LEARNS = {
     "rounds": 6,
     "targets": [0.2],
@@ -81,7 +83,6 @@ def begun(folder, **more):
     return emulation
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
 def test_results_do_not_depend_on_progress(world, at_each_round, monkeypatch, tmp_path):
     trains = world is LEARNS
@@ -93,7 +94,6 @@ def test_results_do_not_depend_on_progress(world, at_each_round, monkeypatch, tm
     assert not (tmp_path / "watched" / CHECKPOINTS).exists()
 
 
-@pytest.mark.oracle
 def test_pages_show_finished_rounds(at_each_round, tmp_path):
     folder = tmp_path / "out"
     pages = Pages(folder)
@@ -111,7 +111,6 @@ def test_pages_show_finished_rounds(at_each_round, tmp_path):
     assert not whole.under_way
 
 
-@pytest.mark.oracle
 def test_a_page_says_that_the_run_goes_on(at_each_round, tmp_path):
     folder = tmp_path / "out"
     pages = Pages(folder)
@@ -145,7 +144,6 @@ def test_progress_takes_two_per_cent_of_the_time(monkeypatch, tmp_path):
     assert len(written) * 0.5 <= 0.02 * 1000
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("at", [1, 3])
 def test_a_killed_run(at, at_each_round, tmp_path):
     """Its page has the rows that it had written, and says what has become of it."""
@@ -171,7 +169,6 @@ def test_a_killed_run(at, at_each_round, tmp_path):
     assert not (folder / CHECKPOINTS).exists()
 
 
-@pytest.mark.oracle
 def test_a_page_in_the_folder_does_not_disturb_the_run(at_each_round, tmp_path, pages):
     folder = tmp_path / "out"
 
@@ -183,7 +180,6 @@ def test_a_page_in_the_folder_does_not_disturb_the_run(at_each_round, tmp_path, 
     assert "still running" not in (folder / "report.html").read_text()
 
 
-@pytest.mark.oracle
 def test_interrupted_run_removes_its_progress(at_each_round, tmp_path):
     folder = tmp_path / "out"
 
@@ -197,7 +193,6 @@ def test_interrupted_run_removes_its_progress(at_each_round, tmp_path):
     assert not run.under_way
 
 
-@pytest.mark.oracle
 def test_unwritable_rows_do_not_stop_the_run(at_each_round, monkeypatch, tmp_path):
     def full(path, **_):
         raise OSError(28, os.strerror(28), str(path))
@@ -214,7 +209,6 @@ def test_a_folder_that_is_removed_under_way_is_not_made_again(at_each_round, tmp
     assert not (tmp_path / "gone").exists()
 
 
-@pytest.mark.oracle
 def test_files_that_are_replaced_while_they_are_read(at_each_round, monkeypatch, tmp_path):
     """Participants of rounds that a reader has not seen do not count, and a run that has ended is read whole."""
     folder = tmp_path / "out"

@@ -7,6 +7,8 @@ import pytest
 import edgefl
 from edgefl.scenario import load, shipped
 
+pytestmark = pytest.mark.oracle
+
 SCENARIOS = list(shipped.scenarios().values())
 # the papers' are in test_paper_scenarios.py and test_scenarios_of_users_data.py
 NEED_DATA = (
@@ -49,7 +51,6 @@ def shortened(path, rounds):
 
 
 # The first example runs to its end in CI, all others only among the slow tests.
-@pytest.mark.oracle
 @pytest.mark.parametrize("path", [path for path in HERE if path.stem != "00-hello"], ids=lambda p: p.stem)
 def test_first_rounds_of_a_scenario(path):
     check_books(edgefl.run(path, overrides=shortened(path, 2)))
@@ -58,19 +59,16 @@ def test_first_rounds_of_a_scenario(path):
 WHOLE = [pytest.param(path, marks=() if path.stem == "00-hello" else pytest.mark.slow, id=path.stem) for path in HERE]
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("path", WHOLE)
 def test_scenario(path):
     check_run(path)
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("path", [p for p in SCENARIOS if p.name.startswith(PRICED)], ids=lambda p: p.stem)
 def test_large_model_is_priced(path):
     check_books(edgefl.run(path, overrides=["rounds=2", "server.participants=2", "model.depth=2"], train=False))
 
 
-@pytest.mark.oracle
 def test_devices_that_move_get_somewhere(tmp_path):
     """The ladder's first moving devices: in the median further than a tenth of the cell's diameter."""
     soon_sent = ["model.cost={parameters: 2e4, flops_per_parameter: 6000}"]  # and trained for as long
@@ -81,7 +79,6 @@ def test_devices_that_move_get_somewhere(tmp_path):
     assert moved_m.median() > 50
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("path", [p for p in SCENARIOS if p.name.startswith("trace")], ids=lambda p: p.stem)
 def test_trace(path, data_folder):
     check_run(path)
@@ -95,7 +92,6 @@ def check_run(path):
     assert all(target["round"] is not None for target in result.summary["targets"])
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("path", [p for p in SCENARIOS if p.name.startswith("mnist")], ids=lambda p: p.stem)
 def test_mnist_world(path, data_folder):
     """A few rounds of each, or of each session, without learning."""
@@ -104,7 +100,6 @@ def test_mnist_world(path, data_folder):
     assert len(result.rounds) >= 4
 
 
-@pytest.mark.oracle
 def test_price_of_a_round_with_sessions(data_folder):
     """The dynamic-devices paper's: phi 2 and a model each way; 100 devices take about 0.026 s and 0.356 J a round."""
     result = edgefl.run(
@@ -117,7 +112,6 @@ def test_price_of_a_round_with_sessions(data_folder):
     assert (result.devices["bytes_down"] == 4 * 7850).all()
 
 
-@pytest.mark.oracle
 def test_mnist_learns(data_folder):
     """Two rounds of the published setting: far above chance, far below the target."""
     result = edgefl.run(SCENARIOS_BY_NAME["mnist-fedavg"], overrides=["rounds=2"])

@@ -19,6 +19,8 @@ from edgefl.runs.what_if_points import parse_over
 from edgefl.runs.workers import Died
 from edgefl.scenario import load_sweep
 
+pytestmark = pytest.mark.oracle
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -37,7 +39,6 @@ def write(tmp_path):
 # What there is to run
 
 
-@pytest.mark.oracle
 def test_all_combinations(write):
     keys = {
         "set": {"radio.noise_figure_db": 5},
@@ -138,7 +139,6 @@ def alone(point, folder):
     return content(folder)
 
 
-@pytest.mark.oracle
 def test_a_bandwidth_sweep_learns_once_and_has_the_bytes_of_runs_alone(write, tmp_path, in_this_process):
     path = write(grid={"radio.bandwidth_hz": [1e6, 2e6, 1e7]})
     edgefl.sweep(path, out=tmp_path / "out", device="cpu")
@@ -151,7 +151,6 @@ def test_a_bandwidth_sweep_learns_once_and_has_the_bytes_of_runs_alone(write, tm
     assert len({row["final_accuracy"] for row in rows(tmp_path / "out")}) == 1
 
 
-@pytest.mark.oracle
 def test_runs_that_are_kept_apart_learn_each_by_itself(write, tmp_path, in_this_process):
     sweep = load_sweep(write(grid={"radio.bandwidth_hz": [1e6, 2e6]}))
     sweeps.run(sweep, SweepOptions(out=tmp_path / "out", device="cpu", apart=True))
@@ -167,7 +166,6 @@ PARTING = {
 }
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("name", PARTING)
 def test_runs_learn_separately_after_their_schedules_differ(name, write, tmp_path, in_this_process):
     base = {**SWEEP_BASE, **PARTING[name], "devices": {"count": 8, "cpu_hz": {"uniform": [1e6, 1e8]}}}
@@ -177,7 +175,6 @@ def test_runs_learn_separately_after_their_schedules_differ(name, write, tmp_pat
         assert content(tmp_path / "out" / point.place) == alone(point, tmp_path / f"alone-{number}")
 
 
-@pytest.mark.oracle
 def test_sums_with_the_same_error_are_learned_once(write, tmp_path, in_this_process):
     """The power of the base station changes downloads alone; that of the devices changes the error of the sums."""
     air = {**SWEEP_BASE, "radio": {"bandwidth_hz": 1e6, "uplink": "aircomp"}}
@@ -188,13 +185,11 @@ def test_sums_with_the_same_error_are_learned_once(write, tmp_path, in_this_proc
     assert len({row["time_s"] for row in rows(tmp_path / "apart")}) == 1
 
 
-@pytest.mark.oracle
 def test_other_learning_is_not_shared(write, tmp_path, in_this_process):
     edgefl.sweep(write(grid={"training.lr": [0.1, 0.2]}, seeds=[1, 2]), out=tmp_path / "out", device="cpu")
     assert len(in_this_process) == 4 * SWEEP_BASE["rounds"]
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize(
     "grid",
     [
@@ -213,7 +208,6 @@ def test_runs_that_share_nothing_do_not_wait(grid, write, tmp_path, in_this_proc
         assert content(tmp_path / "out" / point.place) == alone(point, tmp_path / f"alone-{number}")
 
 
-@pytest.mark.oracle
 def test_sweep_without_learning_prices_worlds(write, tmp_path, in_this_process):
     edgefl.sweep(write(grid={"radio.bandwidth_hz": [1e6, 2e6]}), out=tmp_path / "out", train=False)
     assert not in_this_process
@@ -224,7 +218,6 @@ def test_sweep_without_learning_prices_worlds(write, tmp_path, in_this_process):
 # What fails, and what is missing
 
 
-@pytest.mark.oracle
 def test_a_point_that_fails_leaves_the_others_alone(write, tmp_path, in_this_process):
     path = write(grid={"training.lr": [0.1, 1e38]}, seeds=[1, 2])
     index = edgefl.sweep(path, out=tmp_path / "out", device="cpu")
@@ -243,7 +236,6 @@ def test_impossible_draw_fails_only_its_point(write, tmp_path):
     assert failed["error"].startswith("devices.data_share: device 0 draws")
 
 
-@pytest.mark.oracle
 def test_resume_runs_only_what_is_missing(write, tmp_path, in_this_process):
     path = write(grid={"training.lr": [0.1, 0.2, 0.3]})
     first = edgefl.sweep(path, out=tmp_path / "out", device="cpu")
@@ -257,7 +249,6 @@ def test_resume_runs_only_what_is_missing(write, tmp_path, in_this_process):
     assert again.equals(first)
 
 
-@pytest.mark.oracle
 def test_sweep_whose_folders_have_other_names_is_resumed_in_them(write, tmp_path, in_this_process):
     path = write(grid={"training.lr": [0.1, 0.2]}, seeds=[1, 2])
     edgefl.sweep(path, out=tmp_path / "out", device="cpu")
@@ -275,7 +266,6 @@ def test_sweep_whose_folders_have_other_names_is_resumed_in_them(write, tmp_path
     assert not list((tmp_path / "out").glob("*lr*"))
 
 
-@pytest.mark.oracle
 def test_swept_label_names_the_method(write, tmp_path, in_this_process):
     methods = {"label": ["Plain", "Mine, α"], "algorithm": ["fedavg", {"kind": "fedprox", "mu": 0.1}]}
     index = edgefl.sweep(write(zip=methods), out=tmp_path / "out", device="cpu")
@@ -285,7 +275,6 @@ def test_swept_label_names_the_method(write, tmp_path, in_this_process):
     assert scenario["label"] == "Mine, α"
 
 
-@pytest.mark.oracle
 def test_sweep_is_resumed_whatever_its_label(write, tmp_path, in_this_process):
     first = edgefl.sweep(write(seeds=[1, 2]), out=tmp_path / "out", device="cpu")
     in_this_process.clear()
@@ -299,7 +288,6 @@ def test_two_labels_for_one_scenario_are_refused(write):
         load_sweep(write(grid={"label": ["a", "b"]}))
 
 
-@pytest.mark.oracle
 def test_keys_without_room_in_the_names_of_folders_are_listed(write, tmp_path, in_this_process):
     names = ["x" * 90, "y" * 90]
     edgefl.sweep(write(grid={"training.lr": [0.1, 0.2], "name": names}), out=tmp_path / "out", device="cpu")
@@ -309,7 +297,6 @@ def test_keys_without_room_in_the_names_of_folders_are_listed(write, tmp_path, i
     assert content["points"][0]["folder"] == "1-lr=0.1/seed-1"
 
 
-@pytest.mark.oracle
 def test_another_sweep_is_refused(write, tmp_path, in_this_process):
     edgefl.sweep(write(), out=tmp_path / "out", device="cpu")
     other = write(seeds=[1, 2])
@@ -319,7 +306,6 @@ def test_another_sweep_is_refused(write, tmp_path, in_this_process):
         edgefl.sweep(other, out=tmp_path / "out", device="cpu")
 
 
-@pytest.mark.oracle
 def test_overwriting_removes_an_earlier_sweep_and_nothing_else(write, tmp_path, in_this_process):
     edgefl.sweep(write(seeds=[1, 2]), out=tmp_path / "out", device="cpu")
     (tmp_path / "out" / "notes.txt").write_text("mine")

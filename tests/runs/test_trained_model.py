@@ -18,6 +18,8 @@ from edgefl.runs.data_division import divide
 from edgefl.runs.emulation import Options, run
 from edgefl.scenario import load
 
+pytestmark = pytest.mark.oracle
+
 SMALL = {
     "rounds": 3,
     "data": {"dataset": "digits", "partition": {"kind": "dirichlet", "alpha": 0.5}},
@@ -72,7 +74,6 @@ def accuracy(result):
     return float((outputs.argmax(-1).numpy() == data.test_y).mean())
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("name", CASES)
 def test_saved_model_has_the_reported_accuracy(name, tmp_path):
     result = edgefl.run(CASES[name], out=tmp_path, device="cpu")
@@ -83,7 +84,6 @@ def test_saved_model_has_the_reported_accuracy(name, tmp_path):
     assert np.array_equal(read.saved_model().flat(), result.parameters)
 
 
-@pytest.mark.oracle
 def test_batch_normalisation_counts():
     """Or the tests above would pass with any statistics."""
     result = edgefl.run(NORMED, device="cpu")
@@ -102,7 +102,6 @@ def test_token_ids(tmp_path):
     assert accuracy(result) == result.summary["final_accuracy"]
 
 
-@pytest.mark.oracle
 def test_regression(tmp_path):
     import torch
 
@@ -120,7 +119,6 @@ def test_regression(tmp_path):
     assert loss.item() == pytest.approx(result.rounds["test_loss"].iloc[-1], rel=1e-5)
 
 
-@pytest.mark.oracle
 def test_double_precision_stays(tmp_path):
     import torch
 
@@ -135,7 +133,6 @@ def test_double_precision_stays(tmp_path):
     assert result.parameters == np.float32(reported)
 
 
-@pytest.mark.oracle
 def test_file_loads_into_a_plain_module(tmp_path):
     """Names, shapes and order are those of PyTorch's own state dict."""
     from own_networks import Normed, Tied
@@ -153,7 +150,6 @@ def test_file_loads_into_a_plain_module(tmp_path):
     assert tensors["first.weight"].equal(tensors["second.weight"])
 
 
-@pytest.mark.oracle
 def test_metadata_describe_the_model(tmp_path):
     from safetensors import safe_open
 
@@ -186,7 +182,6 @@ class Killed(BaseException):
     pass
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("keys", [LOCAL, COUNTING], ids=["local", "counting"])
 def test_a_resumed_run_has_the_same_statistics(keys, tmp_path):
     def stop(row):
@@ -204,7 +199,6 @@ def test_a_resumed_run_has_the_same_statistics(keys, tmp_path):
     assert accuracy(again) == whole.summary["final_accuracy"]
 
 
-@pytest.mark.oracle
 def test_a_run_that_learns_nothing_itself_has_the_model_of_the_record(tmp_path):
     """The second point of a bandwidth sweep is answered from the record of the first, without any learner."""
     folders = [tmp_path / "first", tmp_path / "second"]
@@ -218,7 +212,6 @@ def test_a_run_that_learns_nothing_itself_has_the_model_of_the_record(tmp_path):
     assert len({(folder / "model.safetensors").read_bytes() for folder in folders}) == 1
 
 
-@pytest.mark.oracle
 def test_a_run_begins_with_the_model_of_another(tmp_path):
     first = edgefl.run(CASES["by hand"], out=tmp_path / "out", device="cpu")
     file = first.folder / "model.safetensors"
@@ -229,7 +222,6 @@ def test_a_run_begins_with_the_model_of_another(tmp_path):
         init.vector(len(first.parameters))
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("name", ["by hand", "batch normalisation that counts"])
 def test_a_run_begins_with_a_state_dict(name, tmp_path):
     """Batch normalisation's statistics are not parameters: they are left out, as with the model of a run."""
@@ -265,7 +257,6 @@ def test_run_without_learning_has_no_model(tmp_path):
             each.model()
 
 
-@pytest.mark.oracle
 def test_damaged_model_file_is_refused(tmp_path):
     edgefl.run(CASES["by hand"], out=tmp_path, device="cpu")
     file = tmp_path / "model.safetensors"
@@ -279,7 +270,6 @@ def test_damaged_model_file_is_refused(tmp_path):
             read_result(tmp_path).model()
 
 
-@pytest.mark.oracle
 def test_changed_code_of_a_network_is_refused(tmp_path, monkeypatch):
     import own_networks
     from torch import nn
@@ -300,7 +290,6 @@ def test_changed_code_of_a_network_is_refused(tmp_path, monkeypatch):
         read_result(tmp_path).model()
 
 
-@pytest.mark.oracle
 def test_torchs_generator_is_left_alone():
     import torch
 
@@ -310,7 +299,6 @@ def test_torchs_generator_is_left_alone():
     assert torch.get_rng_state().equal(before)
 
 
-@pytest.mark.oracle
 def test_the_shipped_normalised_networks_are_evaluated_as_their_module_is():
     """The statistics of every shipped model lie where the module has them."""
     import torch
@@ -327,7 +315,6 @@ def test_the_shipped_normalised_networks_are_evaluated_as_their_module_is():
     assert all(torch.equal(state[name], expected[name]) for name in state)
 
 
-@pytest.mark.oracle
 def test_statistics_are_those_of_the_last_round(tmp_path):
     """By hand: after one step on a full batch, with momentum 1/2, they are halfway to the batch's."""
     import torch
@@ -349,7 +336,6 @@ def test_statistics_are_those_of_the_last_round(tmp_path):
     assert module.norm.running_mean == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
 
-@pytest.mark.oracle
 def test_the_base_of_sweeps_has_a_model_too(tmp_path):
     result = edgefl.run(SWEEP_BASE, out=tmp_path, device="cpu")
     assert set(result.model().state_dict()) == set(read_result(tmp_path).saved_model().tensors)

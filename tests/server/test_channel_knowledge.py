@@ -20,6 +20,8 @@ from edgefl.coordination.server_view import ServerView
 from edgefl.core.arrays import Ids, Ints
 from edgefl.core.streams import Streams
 
+pytestmark = pytest.mark.oracle
+
 SPEED_MPS = 10.0
 CARRIER_HZ = 3.5e9
 CROWD = 1400
@@ -84,7 +86,6 @@ def crowd(csi: Any, fading: Any = "rayleigh") -> np.ndarray:
 # Reports that come with updates
 
 
-@pytest.mark.oracle
 def test_csi_last_is_the_channel_at_the_start_of_the_last_update() -> None:
     perfect, _ = forecasts("perfect", first=2)
     last, result = forecasts({"kind": "last", "report_bits": 0}, first=2)
@@ -111,7 +112,6 @@ def test_an_update_that_is_lost_brings_no_report() -> None:
     np.testing.assert_array_equal(np.isfinite(known[1].fading), arrived)
 
 
-@pytest.mark.oracle
 def test_a_report_costs_its_bits_with_every_update() -> None:
     _, free = forecasts({"kind": "last", "report_bits": 0})
     _, paid = forecasts({"kind": "last", "report_bits": 800})
@@ -150,7 +150,6 @@ class Unasked(Synchronous):
             server.aggregate()
 
 
-@pytest.mark.oracle
 def test_reports_are_about_the_selection_for_which_they_were_asked() -> None:
     known, _ = forecasts("perfect", first=1, server={"policy": Unasked()}, rounds=2)
     assert [bool(np.isfinite(forecast.fading).all()) for forecast in known] == [True, False, True, False]
@@ -162,7 +161,6 @@ def test_reports_are_about_the_selection_for_which_they_were_asked() -> None:
 # Age
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("fading", ["rayleigh", "jakes"])
 @pytest.mark.parametrize("correlation", [0.9, 0.6, 0.0])
 def test_fading_changes_while_a_report_ages(fading: str, correlation: float) -> None:
@@ -183,7 +181,6 @@ def age_of(correlation: float) -> float:
     return float(ages_s[np.argmin(np.abs(j0(2 * np.pi * doppler_hz(SPEED_MPS, CARRIER_HZ) * ages_s) - correlation))])
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("fading", ["rayleigh", "jakes", {"kind": "block", "block_s": 0.02}, "ricean"])
 def test_report_age_has_its_limits(fading: Any) -> None:
     now = crowd("perfect", fading)
@@ -191,7 +188,6 @@ def test_report_age_has_its_limits(fading: Any) -> None:
     np.testing.assert_allclose(crowd({"kind": "perfect", "age_s": 1e-9}, fading), now, rtol=0.01, atol=1e-4)
 
 
-@pytest.mark.oracle
 def test_fading_blocks_are_independent() -> None:
     fading = {"kind": "block", "block_s": 0.02}
     # Free reports take no time: rounds begin 1 to 2 ms apart in the first block, the first one as the block begins.
@@ -204,7 +200,6 @@ def test_fading_blocks_are_independent() -> None:
     assert abs(np.corrcoef(old, now)[0, 1]) < 4 / np.sqrt(CROWD)  # one gain a device on either side
 
 
-@pytest.mark.oracle
 def test_polls_meet_the_blocks_of_all_other_messages() -> None:
     radio = {"carrier_hz": CARRIER_HZ, "fading": {"kind": "block", "block_s": 1000}}
     perfect, _ = forecasts({"kind": "perfect", "report_bits": 0}, first=2, radio=radio)
@@ -213,7 +208,6 @@ def test_polls_meet_the_blocks_of_all_other_messages() -> None:
     np.testing.assert_array_equal(polled[-1].fading, perfect[-1].fading)
 
 
-@pytest.mark.oracle
 def test_a_block_that_is_a_round_has_no_age() -> None:
     fading = {"kind": "block", "length": "round"}
     now = crowd("perfect", fading)
@@ -221,7 +215,6 @@ def test_a_block_that_is_a_round_has_no_age() -> None:
     assert abs(np.corrcoef(now[:-CROWD], now[CROWD:])[0, 1]) < 4 / np.sqrt(now.size - CROWD)
 
 
-@pytest.mark.oracle
 def test_an_old_report_is_from_where_the_device_was() -> None:
     radio = {"carrier_hz": CARRIER_HZ, "fading": "none", "spatial_consistency": True}
     mobility = {"kind": "constant_velocity", "speed_mps": 30}
@@ -241,7 +234,6 @@ def test_an_old_report_is_from_where_the_device_was() -> None:
 # Errors
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("kind", ["perfect", "mean"])
 def test_errors_have_the_requested_standard_deviation(kind: str) -> None:
     exact, _ = forecasts(kind, first=1, rounds=1, devices={"count": CROWD})
@@ -252,7 +244,6 @@ def test_errors_have_the_requested_standard_deviation(kind: str) -> None:
     assert abs(error_db.std() - 3) < 4 * 3 / np.sqrt(2 * CROWD)
 
 
-@pytest.mark.oracle
 def test_each_report_has_a_separate_error() -> None:
     exact, _ = forecasts("last")
     noisy, _ = forecasts({"kind": "last", "noise_db": 3})
@@ -262,7 +253,6 @@ def test_each_report_has_a_separate_error() -> None:
     np.testing.assert_array_equal(noisy[1].path_gain, exact[1].path_gain)
 
 
-@pytest.mark.oracle
 def test_knowledge_of_a_device_does_not_depend_on_the_others() -> None:
     csi = {"kind": "perfect", "noise_db": 2, "age_s": 0.001}
     many, _ = forecasts(csi, rounds=1)

@@ -8,6 +8,8 @@ from scipy.integrate import quad
 
 import edgefl
 
+pytestmark = pytest.mark.oracle
+
 RADIUS_M = 150.0
 CLAMPED_LINE = {"kind": "umi_los", "out_of_range": "clamp"}
 BACK_S = 1.0
@@ -50,7 +52,6 @@ def share_back(events):
     return back / max(len(events), 1)
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize(("speed_mps", "measure_s"), [(1.5, 0.2), (8.3, 0.2), (33.3, 0.04)])
 def test_without_shadows_handovers_are_the_borders_that_are_crossed(speed_mps, measure_s):
     """In line of sight the nearest base station is the strongest one; few corners are cut off by the hysteresis."""
@@ -76,7 +77,6 @@ def first_passage_m(hysteresis_db, shadowing_db, decorrelation_m, step_m):
     return decorrelation_m * np.sqrt(2 * np.pi) * quad(lambda u: np.exp(u**2 / 2), 0, level)[0]
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("hysteresis_db", [3.0, 6.0])
 def test_between_two_base_stations_shadows_hand_over_as_often_as_they_pass_the_hysteresis(tmp_path, hysteresis_db):
     """A walker at 1.5 m/s who is as far from either: the rule alone, without time to trigger and filter."""
@@ -111,7 +111,6 @@ def test_between_two_base_stations_shadows_hand_over_as_often_as_they_pass_the_h
     assert way_m / count == pytest.approx(first_passage_m(hysteresis_db, 4.0, 10.0, 0.15), rel=0.08)
 
 
-@pytest.mark.oracle
 def test_walkers_in_umi_are_handed_over_by_shadows_without_ping_pong():
     """More often than borders are crossed, as a base station comes into sight for itself, but not back at once."""
     mobility = {"kind": "random_waypoint", "speed_mps": 1.5}

@@ -10,6 +10,8 @@ import edgefl
 from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.datasets.digits import Digits
 
+pytestmark = pytest.mark.oracle
+
 SIZES = [20, 30, 10, 25, 15, 40, 20, 5]  # samples of the devices of two groups
 WITHOUT_SESSIONS = {"fedasync", "fedbuff"}
 VARIANTS = [
@@ -50,7 +52,6 @@ def learned(parts, folder, algorithm, groups=1, first_group=1, **changes):
     return edgefl.run({**scenario, **changes}, device="cpu")
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("algorithm", ["fedavg", "mifa", "fedvarp", "scaffold", "fedssg"], ids=str)
 def test_a_group_among_others_learns_what_it_learns_alone(algorithm, parts, tmp_path):
     among_others = learned(parts, tmp_path, algorithm, groups=2)
@@ -60,7 +61,6 @@ def test_a_group_among_others_learns_what_it_learns_alone(algorithm, parts, tmp_
     assert among_others.rounds["train_loss"].tolist() == alone.rounds["train_loss"].tolist()
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("algorithm", ["mifa", "fedar", {"kind": "scaffold", "variant": "ssg_code"}], ids=str)
 def test_second_group_learns_what_it_learns_alone(algorithm, parts, tmp_path):
     among_others = learned(parts, tmp_path, algorithm, groups=2, first_group=2)
@@ -70,7 +70,6 @@ def test_second_group_learns_what_it_learns_alone(algorithm, parts, tmp_path):
     assert ids == [4, 5, 6, 7]
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("algorithm", EVERY, ids=str)
 def test_some_of_a_group_learn_what_they_learn_alone(algorithm, parts, tmp_path):
     """With half of the group in each round, so that means over participants and over all devices differ."""

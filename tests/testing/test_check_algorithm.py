@@ -15,6 +15,8 @@ from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.testing import ConformanceError, check_algorithm
 from edgefl.testing.rounds import TRAINING, rounds
 
+pytestmark = pytest.mark.oracle
+
 QUICK = ("mifa", "moon")
 IN_ORDER = ("fedasync",)  # takes one update after another
 
@@ -31,14 +33,12 @@ def check_shipped(name, **keys):
     return check_algorithm(ALGORITHMS.load(name), order_matters=name in IN_ORDER, **keys)
 
 
-@pytest.mark.oracle
 def test_shipped_algorithm_conforms():
     report = check_shipped("scaffold")
     assert report.ok
     assert str(report).splitlines()[0].endswith("all 14 checks passed")
 
 
-@pytest.mark.oracle
 @pytest.mark.usefixtures("small_rounds")
 @pytest.mark.parametrize("name", QUICK)
 def test_shipped_algorithms_conform_in_small_rounds(name):
@@ -197,7 +197,6 @@ BROKEN = [
 ]
 
 
-@pytest.mark.oracle
 @pytest.mark.usefixtures("small_rounds")
 @pytest.mark.parametrize(("broken", "check", "text"), BROKEN, ids=[broken.__name__ for broken, _, _ in BROKEN])
 def test_a_broken_algorithm_is_found_and_named(broken, check, text):
@@ -220,7 +219,6 @@ class OwnLoss(FedAvg):
         return 3 * losses
 
 
-@pytest.mark.oracle
 @pytest.mark.usefixtures("small_rounds")
 def test_a_loss_of_its_own_counts_without_references():
     assert check_algorithm(OwnLoss).ok
@@ -228,7 +226,6 @@ def test_a_loss_of_its_own_counts_without_references():
         assert tripled.round((0,)).loss > 2.5 * plain.round((0,)).loss
 
 
-@pytest.mark.oracle
 @pytest.mark.usefixtures("small_rounds")
 def test_keys_belong_to_a_class_and_other_things_are_refused():
     assert check_algorithm(FedAvg(weighting="uniform")).ok

@@ -13,6 +13,8 @@ from edgefl.learning.models import MODELS
 from edgefl.learning.models.logistic import Logistic
 from edgefl.testing import ConformanceError, check, check_model
 
+pytestmark = pytest.mark.oracle
+
 
 def name_of(maker):
     return maker.__name__
@@ -54,7 +56,6 @@ def pixelwise(shape, classes):
     return nn.Sequential(nn.Conv2d(shape[0], 5, 3, padding=1), nn.ReLU(), nn.Conv2d(5, classes, 1))
 
 
-@pytest.mark.oracle
 def test_networks_for_labels_of_tokens_and_pixels_conform():
     assert check_model(Tagger, shape=(6,), classes=4, labels=(6,), vocabulary=9).ok
     assert check_model(pixelwise, shape=(2, 6, 5), classes=4, labels=(6, 5)).ok
@@ -64,7 +65,6 @@ def test_networks_for_labels_of_tokens_and_pixels_conform():
         check_model(Tagger, shape=(6,), classes=4, labels=(6,), vocabulary=12)
 
 
-@pytest.mark.oracle
 def test_a_torch_module_a_function_and_our_models_conform():
     assert check_model(Net, width=4).ok
     assert check_model(made_by_function, shape=(2, 3), classes=4, width=6).ok
@@ -85,7 +85,6 @@ class OwnDropout(Net):
         return self.back(functional.dropout(self.front(x).relu(), 0.5, self.training))
 
 
-@pytest.mark.oracle
 def test_draws_of_torch_in_training_are_keyed():
     assert check_model(OwnDropout).ok
 
@@ -142,7 +141,6 @@ BROKEN = [
 ]
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize(("broken", "name", "text"), BROKEN, ids=[broken.__name__ for broken, _, _ in BROKEN])
 def test_a_broken_model_is_found_and_named(broken, name, text):
     with pytest.raises(ConformanceError) as caught:
@@ -155,7 +153,6 @@ def test_a_broken_model_is_found_and_named(broken, name, text):
 SOME_REFUSED = [odd_networks.Counter, odd_networks.FailsInTraining, odd_networks.NoisyInTests, odd_networks.LazySize]
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("maker", SOME_REFUSED, ids=name_of)
 def test_a_network_that_would_learn_something_else_is_found(maker):
     with pytest.raises(ConformanceError, match=re.escape(odd_networks.REFUSED[maker])):
@@ -173,7 +170,6 @@ ODD = [
 ]
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("maker", ODD, ids=name_of)
 def test_odd_networks_conform(maker):
     assert check_model(maker, shape=(2, 4), classes=3).ok
