@@ -29,12 +29,7 @@ def power(duration_s, bits, band_hz, snr):
 @pytest.mark.oracle
 @pytest.mark.parametrize(
     ("fading", "speed_mps", "sharing"),
-    [
-        (LONG, 10.0, "fixed"),
-        (LONG, 10.0, "processor"),
-        ("block", 0.0, "fixed"),
-        (ROUND, 10.0, "processor"),
-    ],
+    [(LONG, 10.0, "fixed"), (LONG, 10.0, "processor"), ("block", 0.0, "fixed"), (ROUND, 10.0, "processor")],
     ids=str,
 )
 def test_download_and_upload_have_one_gain(fading, speed_mps, sharing):

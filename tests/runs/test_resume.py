@@ -111,11 +111,16 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_is_used(damage, tmp_
 
 
 @pytest.mark.parametrize("keep", [0, 100, 800])
-def test_truncated_journal_gives_the_same_bytes(keep, tmp_path, whole):
+def test_truncated_journal_gives_the_same_bytes(keep, tmp_path, jobs, whole):
+    """Half a line is overwritten: when it is killed again, it goes on where it was."""
     killed(BASE, tmp_path / "cut")
     journal = tmp_path / "cut" / "checkpoints" / "journal.jsonl"
     journal.write_bytes(journal.read_bytes()[: -1 - keep])
+    with pytest.raises(Killed):
+        edgefl.run(BASE, out=tmp_path / "cut", device="cpu", resume=True, pace=Pace(rounds=1), progress=kill_at(8))
+    jobs.clear()
     edgefl.run(BASE, out=tmp_path / "cut", device="cpu", resume=True)
+    assert min(jobs) >= KILLED
     assert content(tmp_path / "cut") == whole
 
 
