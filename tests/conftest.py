@@ -101,7 +101,7 @@ def open_page(chromium):
 
     def open_and_wait(path):
         chromium.get(path.as_uri())
-        WebDriverWait(chromium, 20).until(is_built)
+        WebDriverWait(chromium, 20, 0.05).until(is_built)
         return chromium
 
     return open_and_wait

@@ -68,9 +68,41 @@ def use_theme(browser, theme):
         browser.find_element(By.ID, "theme").click()
 
 
+def check_words(browser):
+    charts = browser.find_elements(By.CSS_SELECTOR, ".js-plotly-plot")
+    assert charts
+    labels = set()
+    for chart in charts:
+        label = chart.get_attribute("aria-label")
+        assert chart.get_attribute("role") == "img"
+        assert re.search(r"\d", label), label
+        assert not re.search(r"undefined|NaN|null|&\w+;|<", label), label
+        labels.add(label)
+    assert len(labels) == len(charts)
+
+
+def check_links(browser):
+    links = browser.find_elements(By.CSS_SELECTOR, ".topbar a")
+    targets = [link.get_attribute("href").partition("#")[2] for link in links]
+    shown = [
+        section.get_attribute("id")
+        for section in browser.find_elements(By.CSS_SELECTOR, "main section:has(h2)")
+        if section.is_displayed()
+    ]
+    assert targets == shown
+    assert len(set(targets)) == len(targets) > 2
+    page = browser.find_element(By.TAG_NAME, "main").get_attribute("innerHTML")
+    levels = [int(level) for level in re.findall(r"<h(\d)", page)]
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
 @pytest.mark.parametrize("kind", ["world", "runs", "sweep", "reproduction"])
 def test_light_and_dark_pages_are_accessible(opened, violations, kind):
+    """Charts have words, sections have links, and axe-core finds nothing serious."""
     browser = opened(kind)
+    check_words(browser)
+    check_links(browser)
     browser.execute_script("document.querySelectorAll('details').forEach(one => { one.open = true })")
     browser.find_element(By.CSS_SELECTOR, ".tools button[aria-expanded]").click()
     assert violations() == []
@@ -91,34 +123,6 @@ def test_pages_in_a_narrow_window_are_accessible_and_no_wider(opened, chromium, 
         chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-@pytest.mark.parametrize("kind", ["run", "runs", "sweep", "reproduction"])
-def test_charts_have_words_and_sections_have_links(opened, kind):
-    browser = opened(kind)
-    charts = browser.find_elements(By.CSS_SELECTOR, ".js-plotly-plot")
-    assert charts
-    labels = set()
-    for chart in charts:
-        label = chart.get_attribute("aria-label")
-        assert chart.get_attribute("role") == "img"
-        assert re.search(r"\d", label), label
-        assert not re.search(r"undefined|NaN|null|&\w+;|<", label), label
-        labels.add(label)
-    assert len(labels) == len(charts)
-    links = browser.find_elements(By.CSS_SELECTOR, ".topbar a")
-    targets = [link.get_attribute("href").partition("#")[2] for link in links]
-    shown = [
-        section.get_attribute("id")
-        for section in browser.find_elements(By.CSS_SELECTOR, "main section:has(h2)")
-        if section.is_displayed()
-    ]
-    assert targets == shown
-    assert len(set(targets)) == len(targets) > 2
-    page = browser.find_element(By.TAG_NAME, "main").get_attribute("innerHTML")
-    levels = [int(level) for level in re.findall(r"<h(\d)", page)]
-    assert levels[0] == 1
-    assert all(after <= before + 1 for before, after in pairwise(levels))
-
-
 def test_the_words_follow_the_choice_of_the_axis(opened):
     browser = opened("run")
     chart = browser.find_element(By.CSS_SELECTOR, "[data-figure=accuracy]")
@@ -132,7 +136,8 @@ def test_the_words_follow_the_choice_of_the_axis(opened):
     assert browser.execute_script(count) == before
 
 
-def test_the_numbers_of_a_chart_are_those_that_it_draws(opened):
+def test_the_numbers_and_saved_pictures_of_a_chart(opened):
+    """The numbers are those that it draws; pictures have a name, a ground, a title and the key."""
     browser = opened("run")
     card = browser.find_element(By.CSS_SELECTOR, ".card:has([data-figure=time-0])")
     card.find_element(By.CSS_SELECTOR, ".tools button").click()
@@ -144,13 +149,13 @@ def test_the_numbers_of_a_chart_are_those_that_it_draws(opened):
     cells = [float(cell) for cell in rows[2].text.split()]
     assert cells == pytest.approx([drawn[0]["x"][2], *(trace["y"][2] for trace in drawn)], rel=1e-3)
 
+    for theme, ground in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(26, 33, 42)")):
+        use_theme(browser, theme)
+        check_pictures(browser, card, ground)
 
-@pytest.mark.parametrize(("theme", "ground"), [("light", "rgb(255, 255, 255)"), ("dark", "rgb(26, 33, 42)")])
-def test_saved_pictures_have_a_name_a_ground_a_title_and_the_key(opened, theme, ground):
-    browser = opened("run")
-    use_theme(browser, theme)
+
+def check_pictures(browser, card, ground):
     browser.execute_script(CATCH_DOWNLOADS)
-    card = browser.find_element(By.CSS_SELECTOR, ".card:has([data-figure=time-0])")
     for button in card.find_elements(By.CSS_SELECTOR, ".tools button")[1:]:
         button.click()
     files = dict(browser.execute_async_script(WAIT_FOR_TWO))
@@ -200,7 +205,7 @@ def test_page_follows_dark_system(a_page, open_page, chromium):
     dark = [{"name": "prefers-color-scheme", "value": "dark"}]
     chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": dark})
     try:
-        WebDriverWait(chromium, 20).until(lambda browser: curve_colour(browser) == rgb(DARK[RUN_COLOURS[0]]))
+        WebDriverWait(chromium, 20, 0.05).until(lambda browser: curve_colour(browser) == rgb(DARK[RUN_COLOURS[0]]))
         assert chromium.execute_script("return document.documentElement.dataset.theme") == "dark"
     finally:
         chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

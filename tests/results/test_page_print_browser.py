@@ -41,7 +41,7 @@ def test_dark_page_prints_light_and_unfolded_then_reverts(open_page, result, tmp
     printed = dispatch(browser, "beforeprint")
     after = dispatch(browser, "afterprint")
     # Plotly measures the window a moment later.
-    WebDriverWait(browser, 20).until(lambda one: one.execute_script(STATE)["width"] == before["width"])
+    WebDriverWait(browser, 20, 0.05).until(lambda one: one.execute_script(STATE)["width"] == before["width"])
     browser.find_element(By.ID, "theme").click()
     assert before["colour"] == after["colour"] == rgb(DARK[RUN_COLOURS[0]])
     assert printed["colour"] == rgb(RUN_COLOURS[0])

@@ -36,7 +36,7 @@ class Player:
         self.browser = browser
         self.element = browser.find_elements(By.CSS_SELECTOR, ".player")[index]
         self.plot = browser.find_element(By.CSS_SELECTOR, f"[data-figure=map-{index}]")
-        WebDriverWait(browser, 20).until(lambda _: self.element.is_displayed())
+        WebDriverWait(browser, 20, 0.05).until(lambda _: self.element.is_displayed())
 
     def seek(self, time_s):
         self.browser.execute_script("arguments[0].replay.seek(arguments[1])", self.element, time_s)
@@ -79,6 +79,8 @@ def player(opened, moving):
 
 
 def test_devices_are_drawn_where_the_world_has_them(player, moving):
+    """In the colours of their phases, and once more after new content came."""
+    check_phases(player, moving)
     world = build(load_scenario(MOVING), "cpu", train=False, progress=silent).world
     times_s = np.unique(load(moving).tracks["time_s"])
     places = []
@@ -95,11 +97,11 @@ def test_devices_are_drawn_where_the_world_has_them(player, moving):
     before = player.text(".time")
     player.browser.execute_script("document.querySelector('main').innerHTML += ''; edgefl.build()")
     again = Player(player.browser)
-    WebDriverWait(player.browser, 20).until(lambda _: again.text(".time") == before)
+    WebDriverWait(player.browser, 20, 0.05).until(lambda _: again.text(".time") == before)
     assert again.devices() == drawn
 
 
-def test_marks_and_links_have_the_colours_of_phases(player, moving):
+def check_phases(player, moving):
     devices = load(moving).devices
     first = int(np.argmin(devices["start_s"]))
     device = int(devices["device"][first])
@@ -133,13 +135,13 @@ def test_a_link_leads_to_the_base_station_that_serves(opened, result):
     assert browser.execute_script(hidden, player.plot) == "hidden"  # the marks of where devices were last seen
 
 
-def test_player_plays_pauses_and_returns_to_whole_run(player):
+def test_player_plays_pauses_and_returns_to_whole_run_and_keys_move_in_time(player):
     browser = player.browser
     assert player.tick == 0  # nothing moves before the reader wants it to
     assert browser.find_elements(By.CSS_SELECTOR, "canvas.stage") == []
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", player.plot)
     player.button(".play").click()
-    WebDriverWait(browser, 20).until(lambda _: player.tick > 0)
+    WebDriverWait(browser, 20, 0.05).until(lambda _: player.tick > 0)
     assert player.text(".play") == "Pause"
     player.button(".play").click()
     tick = player.tick
@@ -150,11 +152,12 @@ def test_player_plays_pauses_and_returns_to_whole_run(player):
     player.button(".whole").click()
     assert browser.find_elements(By.CSS_SELECTOR, "canvas.stage, .moment") == []
     assert not player.button(".whole").is_enabled()
+    check_keys(player)
 
 
-def test_keys_move_in_time(player):
+def check_keys(player):
     slider = player.button("input")
-    slider.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+    slider.send_keys(Keys.HOME, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
     assert player.tick == 20_000
     slider.send_keys(Keys.ARROW_LEFT)
     assert player.tick == 10_000

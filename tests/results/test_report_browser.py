@@ -126,7 +126,7 @@ def test_folded_runs_are_drawn_when_unfolded(opened, result):
     browser = opened(*(result(f"run-{seed}", seed=seed, rounds=5) for seed in range(6)))
     assert "map-5" not in drawn(browser)
     browser.find_elements(By.CSS_SELECTOR, "details.run > summary")[5].click()
-    WebDriverWait(browser, 10).until(lambda browser: drawn(browser).get("map-5", 0) > 10)
+    WebDriverWait(browser, 10, 0.05).until(lambda browser: drawn(browser).get("map-5", 0) > 10)
     width = browser.execute_script("return document.querySelector('[data-figure=map-5] .main-svg').clientWidth")
     assert width > 400
 
@@ -153,7 +153,7 @@ def test_charts_fit_a_narrower_window_and_paper(opened, result):
     browser.set_window_size(900, 1200)
     try:
         fits = "return document.documentElement.scrollWidth <= window.innerWidth"
-        WebDriverWait(browser, 10).until(lambda browser: browser.execute_script(fits))
+        WebDriverWait(browser, 10, 0.05).until(lambda browser: browser.execute_script(fits))
     finally:
         browser.set_window_size(1400, 1200)
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
@@ -170,4 +170,6 @@ def test_charts_fit_a_narrower_window_and_paper(opened, result):
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
         browser.set_window_size(1400, 1200)
     width = "return document.querySelector('.main-svg').clientWidth"
-    WebDriverWait(browser, 20).until(lambda browser: browser.execute_script(width) == wide)  # Plotly measures it later
+    WebDriverWait(browser, 20, 0.05).until(
+        lambda browser: browser.execute_script(width) == wide
+    )  # Plotly measures it later
