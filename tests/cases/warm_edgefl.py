@@ -1,4 +1,4 @@
-"""The program of a `WarmProcess` that runs `python -m edgefl`, whose sweeps fork their processes."""
+"""The program of a `WarmProcess` that runs `python -m edgefl`, whose sweeps may fork their processes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def run(task: dict[str, Any]) -> NoReturn:
     sys.path[0] = task["cwd"]
     named = task["environment"].get("PYTHONPATH", "").split(os.pathsep)
     sys.path[1:1] = [folder for folder in named if folder and folder not in sys.path]
-    forked_pools().start()
+    if task["forks_sweeps"]:
+        forked_pools().start()
     code = 1
     try:
         runpy.run_module("edgefl", run_name="__main__", alter_sys=True)

@@ -28,6 +28,8 @@ class Shell:
     warm: WarmProcess
     # That train; None: as edgefl decides, which takes none for runs as small as those here.
     processes: str | None = USUAL_PROCESSES
+    # Whether sweeps of the warm process fork their processes, which then know and have imported what the sweep has.
+    forks_sweeps: bool = True
 
     @property
     def environment(self):
@@ -77,6 +79,7 @@ class Shell:
             "arguments": [str(argument) for argument in arguments],
             "cwd": str(self.folder),
             "environment": self.environment,
+            "forks_sweeps": self.forks_sweeps,
         }
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "out"

@@ -1,6 +1,7 @@
 """Code from outside that changes the working directory: results go where the command line says, and nowhere else."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -85,7 +86,8 @@ def test_a_run_and_its_events_go_to_default_folders(here):
 @pytest.mark.parametrize(("here", "out"), [(True, "out"), (False, "")], indirect=["here"])
 def test_a_sweep_writes_where_it_was_told(here, out, edgefl):
     named = ("-o", out) if out else ()
-    done = edgefl("sweep", "sweep.yaml", *named, "--device", "cpu", "--workers", "1")
+    starts_python = replace(edgefl, forks_sweeps=False)  # whose processes import the algorithm, too
+    done = starts_python("sweep", "sweep.yaml", *named, "--device", "cpu", "--workers", "1")
     assert done.returncode == 0, done.stderr
     folder = Path(out or "results/sweep")
     assert f"index         {folder}/index.csv" in done.stdout

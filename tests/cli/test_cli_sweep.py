@@ -4,6 +4,7 @@ import csv
 import os
 import signal
 import subprocess
+from dataclasses import replace
 
 WORLD = "devices: {count: 6}\nserver: {participants: 3}\n"
 
@@ -39,12 +40,13 @@ def test_swept_key_may_have_the_name_of_a_result_column(edgefl):
 
 def test_warnings_of_runs_are_shown_unless_quiet(edgefl):
     """Runs are processes of their own, which must know of --quiet."""
+    starts_python = replace(edgefl, forks_sweeps=False)
     edgefl.write("base.yaml", "rounds: 3\ndevices: {count: 6}\nserver: {participants: 6}\n")
     edgefl.write("sweep.yaml", "base: base.yaml\nset: {churn: {kind: bernoulli, probability: 0.5}}\nseeds: [1]\n")
     command = ("sweep", "sweep.yaml", "-o", "out", "--no-train", "--workers", "1", "--overwrite")
-    loud = edgefl(*command)
+    loud = starts_python(*command)
     assert [line for line in loud.stderr.splitlines() if line.startswith("edgefl: ")], loud.stderr
-    quiet = edgefl(*command, "--quiet")
+    quiet = starts_python(*command, "--quiet")
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
 
 
