@@ -47,7 +47,13 @@ def test_verbs_without_computation_import_no_libraries_for_it(tmp_path):
     """Their import takes longer than all else that these commands do."""
     (tmp_path / "wrong.yaml").write_text("round: 5\n")
     codes = {"validate": 0, "run": 2, "list": 0, "schema": 0}
-    commands = [["validate", str(SCENARIO)], ["run", str(tmp_path / "wrong.yaml")], ["list", "algorithms"], ["schema"]]
+    commands = [
+        ["validate", str(SCENARIO)],
+        ["run", str(tmp_path / "wrong.yaml")],
+        ["list", "algorithms"],
+        ["list", "models"],
+        ["schema"],
+    ]
     program = (
         "import sys\n"
         "from edgefl.cli import main\n"
