@@ -68,7 +68,10 @@ def use_theme(browser, theme):
         browser.find_element(By.ID, "theme").click()
 
 
-def check_words(browser):
+@pytest.mark.parametrize("kind", ["world", "runs", "sweep", "reproduction"])
+def test_light_and_dark_pages_are_accessible(opened, violations, kind):
+    """Charts have words, sections have links, and axe-core finds nothing serious."""
+    browser = opened(kind)
     charts = browser.find_elements(By.CSS_SELECTOR, ".js-plotly-plot")
     assert charts
     labels = set()
@@ -79,9 +82,6 @@ def check_words(browser):
         assert not re.search(r"undefined|NaN|null|&\w+;|<", label), label
         labels.add(label)
     assert len(labels) == len(charts)
-
-
-def check_links(browser):
     links = browser.find_elements(By.CSS_SELECTOR, ".topbar a")
     targets = [link.get_attribute("href").partition("#")[2] for link in links]
     shown = [
@@ -95,14 +95,6 @@ def check_links(browser):
     levels = [int(level) for level in re.findall(r"<h(\d)", page)]
     assert levels[0] == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
-
-
-@pytest.mark.parametrize("kind", ["world", "runs", "sweep", "reproduction"])
-def test_light_and_dark_pages_are_accessible(opened, violations, kind):
-    """Charts have words, sections have links, and axe-core finds nothing serious."""
-    browser = opened(kind)
-    check_words(browser)
-    check_links(browser)
     browser.execute_script("document.querySelectorAll('details').forEach(one => { one.open = true })")
     browser.find_element(By.CSS_SELECTOR, ".tools button[aria-expanded]").click()
     assert violations() == []
@@ -148,24 +140,19 @@ def test_the_numbers_and_saved_pictures_of_a_chart(opened):
     assert len(rows) == len(drawn[0]["x"])
     cells = [float(cell) for cell in rows[2].text.split()]
     assert cells == pytest.approx([drawn[0]["x"][2], *(trace["y"][2] for trace in drawn)], rel=1e-3)
-
     for theme, ground in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(26, 33, 42)")):
         use_theme(browser, theme)
-        check_pictures(browser, card, ground)
-
-
-def check_pictures(browser, card, ground):
-    browser.execute_script(CATCH_DOWNLOADS)
-    for button in card.find_elements(By.CSS_SELECTOR, ".tools button")[1:]:
-        button.click()
-    files = dict(browser.execute_async_script(WAIT_FOR_TWO))
-    assert set(files) == {"quickstart-time.svg", "quickstart-time.png"}
-    svg = unquote(files["quickstart-time.svg"].partition(",")[2])
-    assert f"background: {ground}" in svg or f"fill: {ground}" in svg
-    for text in ("Time", "download", "waiting", "round"):
-        assert text in svg
-    png = base64.b64decode(files["quickstart-time.png"].partition(",")[2])
-    assert png.startswith(b"\x89PNG")
+        browser.execute_script(CATCH_DOWNLOADS)
+        for button in card.find_elements(By.CSS_SELECTOR, ".tools button")[1:]:
+            button.click()
+        files = dict(browser.execute_async_script(WAIT_FOR_TWO))
+        assert set(files) == {"quickstart-time.svg", "quickstart-time.png"}
+        svg = unquote(files["quickstart-time.svg"].partition(",")[2])
+        assert f"background: {ground}" in svg or f"fill: {ground}" in svg
+        for text in ("Time", "download", "waiting", "round"):
+            assert text in svg
+        png = base64.b64decode(files["quickstart-time.png"].partition(",")[2])
+        assert png.startswith(b"\x89PNG")
 
 
 WAIT_FOR_TWO = """

@@ -80,7 +80,20 @@ def player(opened, moving):
 
 def test_devices_are_drawn_where_the_world_has_them(player, moving):
     """In the colours of their phases, and once more after new content came."""
-    check_phases(player, moving)
+    devices = load(moving).devices
+    first = int(np.argmin(devices["start_s"]))
+    device = int(devices["device"][first])
+    begins_s = float(devices["start_s"][first])
+    for column, name in (("download_s", "download"), ("compute_s", "compute"), ("upload_s", "upload")):
+        player.seek(begins_s + devices[column][first] / 2)
+        x_m, y_m, phase = player.devices()[device]
+        assert phase == name
+        assert player.pixel(x_m, y_m)[:3] == pytest.approx(player.colour(name), abs=3)
+        begins_s += devices[column][first]
+    counts = [int(player.text(f"[data-count={name}] b")) for name in ("download", "compute", "upload", "wait")]
+    phases = [phase for _, _, phase in player.devices().values() if phase]
+    assert sum(counts) == len(phases)
+    assert counts[2] == phases.count("upload")
     world = build(load_scenario(MOVING), "cpu", train=False, progress=silent).world
     times_s = np.unique(load(moving).tracks["time_s"])
     places = []
@@ -99,23 +112,6 @@ def test_devices_are_drawn_where_the_world_has_them(player, moving):
     again = Player(player.browser)
     WebDriverWait(player.browser, 20, 0.05).until(lambda _: again.text(".time") == before)
     assert again.devices() == drawn
-
-
-def check_phases(player, moving):
-    devices = load(moving).devices
-    first = int(np.argmin(devices["start_s"]))
-    device = int(devices["device"][first])
-    begins_s = float(devices["start_s"][first])
-    for column, name in (("download_s", "download"), ("compute_s", "compute"), ("upload_s", "upload")):
-        player.seek(begins_s + devices[column][first] / 2)
-        x_m, y_m, phase = player.devices()[device]
-        assert phase == name
-        assert player.pixel(x_m, y_m)[:3] == pytest.approx(player.colour(name), abs=3)
-        begins_s += devices[column][first]
-    counts = [int(player.text(f"[data-count={name}] b")) for name in ("download", "compute", "upload", "wait")]
-    phases = [phase for _, _, phase in player.devices().values() if phase]
-    assert sum(counts) == len(phases)
-    assert counts[2] == phases.count("upload")
 
 
 def test_a_link_leads_to_the_base_station_that_serves(opened, result):
@@ -152,10 +148,6 @@ def test_player_plays_pauses_and_returns_to_whole_run_and_keys_move_in_time(play
     player.button(".whole").click()
     assert browser.find_elements(By.CSS_SELECTOR, "canvas.stage, .moment") == []
     assert not player.button(".whole").is_enabled()
-    check_keys(player)
-
-
-def check_keys(player):
     slider = player.button("input")
     slider.send_keys(Keys.HOME, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
     assert player.tick == 20_000

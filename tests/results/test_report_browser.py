@@ -170,6 +170,5 @@ def test_charts_fit_a_narrower_window_and_paper(opened, result):
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
         browser.set_window_size(1400, 1200)
     width = "return document.querySelector('.main-svg').clientWidth"
-    WebDriverWait(browser, 20, 0.05).until(
-        lambda browser: browser.execute_script(width) == wide
-    )  # Plotly measures it later
+    # Plotly measures it later.
+    WebDriverWait(browser, 20, 0.05).until(lambda browser: browser.execute_script(width) == wide)
