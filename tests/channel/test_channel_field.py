@@ -209,6 +209,7 @@ def test_line_of_sight_is_consistent_in_space(apart_m):
         assert both > probability**2 + 4 * error  # independent states would be seen
 
 
+@pytest.mark.oracle
 @settings(deadline=None, derandomize=True, max_examples=50)
 @given(st.integers(0, 2**32), st.integers(1, 400), st.integers(1, 600))
 def test_values_do_not_depend_on_order_or_other_positions(seed, count, number_of_waves):

@@ -81,6 +81,7 @@ def test_whole_blocks_conserve(shares, blocks):
         assert np.all(np.abs(given - exact) < 1 + 1e-9)
 
 
+@pytest.mark.oracle
 @settings(deadline=None, derandomize=True)
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=20), st.integers(1, 20))
 def test_whole_blocks_against_a_plain_loop(shares, factor):
@@ -88,6 +89,7 @@ def test_whole_blocks_against_a_plain_loop(shares, factor):
     assert numerology.whole_blocks(shares, blocks).tolist() == largest_remainder(shares, blocks)
 
 
+@pytest.mark.oracle
 @settings(deadline=None, derandomize=True)
 @given(st.lists(st.floats(1e-3, 1e3), min_size=2, max_size=20), st.integers(1, 100))
 def test_more_is_never_fewer_blocks(shares, blocks):

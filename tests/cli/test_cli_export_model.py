@@ -151,6 +151,7 @@ def test_refused(edgefl, finished):
     assert line == "export: --table rounds: not with --format onnx: leave it out"
 
 
+@pytest.mark.oracle
 def test_a_run_that_has_learned_nothing(tmp_path):
     edgefl.run(SMALL, train=False, out=tmp_path / "out")
     for form in ("onnx", "safetensors"):

@@ -103,6 +103,7 @@ def test_slices_add_up_to_the_ledger(runs, name):
             assert 0 < drawn_s < devices[seconds].sum()
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", [name for name in RUNS if name != "split"])
 def test_slices_end_when_the_event_log_says_so(runs, name):
     log = pd.read_parquet(runs(name) / "events.parquet")
@@ -116,6 +117,7 @@ def test_slices_end_when_the_event_log_says_so(runs, name):
             assert min(abs(end - 1e9 * time_s) for end in moments) <= 2
 
 
+@pytest.mark.oracle
 def test_the_cases_are_what_they_are_called(runs):
     """Else the tests above would pass for want of departures, late devices and failures."""
     statuses = {name: set(pd.read_csv(runs(name) / "devices.csv")["status"]) for name in (*RUNS, "failing")}

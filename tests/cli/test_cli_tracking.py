@@ -132,6 +132,7 @@ def test_rounds_are_there_while_the_run_goes_on(here, store):
     assert runs(client)[0].info.status == "FAILED"  # the killed run could not end it
 
 
+@pytest.mark.oracle
 def test_sessions_count_on(here, store):
     uri, client = store
     with tracking.MlflowRun(load(here / "s.yaml"), uri) as tracker:

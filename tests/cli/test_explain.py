@@ -65,6 +65,7 @@ def test_every_member_column_preset_and_synonym_is_explained():
         assert text_of(word, explain(word)), word
 
 
+@pytest.mark.oracle
 def test_unit_and_bounds_of_a_key():
     (found,) = explain("noise_dbm_hz")
     assert (found.unit, found.type, found.default) == ("dBm/Hz", "number >= -300, <= 300", "-174")

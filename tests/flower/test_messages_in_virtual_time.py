@@ -135,6 +135,7 @@ note(float(found.arrays["w"].numpy()[0]))
     assert result.rounds[["received", "departed"]].to_numpy().tolist() == [[2, 1], [2, 0]]
 
 
+@pytest.mark.oracle
 def test_a_strategy_waits_for_nodes_in_virtual_time(tmp_path):
     churn = stays(tmp_path, (0, 0, "inf"), (1, 5e6 + 0.5, "inf"))
     main = """

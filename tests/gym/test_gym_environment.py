@@ -523,6 +523,7 @@ def test_gymnasiums_own_checks_pass(arguments):
     check_env(edgefl.gym.make(WORLD, **arguments), skip_render_check=True)
 
 
+@pytest.mark.oracle
 def test_gymnasium_makes_the_environment_by_name():
     env = gymnasium.make("edgefl/World-v0", scenario=WORLD, action="clocks", max_episode_steps=2)
     check_env(env.unwrapped, skip_render_check=True)

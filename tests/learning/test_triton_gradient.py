@@ -193,6 +193,7 @@ def test_statistics_move_as_torchs_over_several_steps():
             assert torch.allclose(view[client], buffers[name].to(view.dtype), rtol=1e-5, atol=1e-6), name
 
 
+@pytest.mark.oracle
 def test_one_number_has_no_variance():
     case = Case("batch norm")
     case.network = Network(nn.Sequential(nn.Conv2d(3, 2, 6), nn.BatchNorm2d(2), *ending(2)), own_code=True)

@@ -206,6 +206,7 @@ def test_an_estimated_transfer_alone_ends_in_its_slot():
         assert shared.duration_s == pytest.approx(fixed.duration_s, abs=1e-9)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("fading", ["rayleigh", "block"])
 def test_overlapping_transfers_keep_their_keyed_fading(fading):
     """Slot by slot from the formulas: half the band each until the first is through, then all of it."""

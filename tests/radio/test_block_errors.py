@@ -152,6 +152,7 @@ FADINGS = ["none", "rayleigh", {"kind": "ricean", "k_mean_db": 6.0, "k_std_db": 
            {"kind": "tdl", "profile": "A"}]  # fmt: skip
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("fading", FADINGS)
 def test_alone_a_transfer_takes_as_long_under_both_sharings(fading):
     found = []

@@ -38,6 +38,7 @@ def run(**changes):
 # Failures
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_attempts_count_in_time_bytes_and_energy(sharing):
     """Without fading every attempt takes the same slots; how many there are, the keyed coins say."""

@@ -172,6 +172,7 @@ def test_updates_do_not_affect_a_device_at_rest(transfer):
     assert moving.rounds.equals(held.rounds)
 
 
+@pytest.mark.oracle
 def test_device_at_rest_on_fixed_shares_only_waits_for_slots():
     """The same fading and bits; uploads begin at the next border of a slot."""
     radio = UMI["radio"] | {"sharing": "fixed", "interference": None}

@@ -105,6 +105,7 @@ def test_on_a_shared_band_the_signal_to_noise_ratio_is_that_of_the_bits():
     assert seen[:2] == pytest.approx([2 * snr_hz(SERVER_W) / BAND_HZ] * 2)
 
 
+@pytest.mark.oracle
 def test_plugin_is_called_and_checked(tmp_path, monkeypatch):
     (tmp_path / "my_errors.py").write_text(
         "import numpy as np\n"

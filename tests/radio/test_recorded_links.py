@@ -212,6 +212,7 @@ def test_a_lost_device_fails_in_time_and_the_others_go_on(tmp_path, sharing):
     assert sooner.devices["bytes_up"][3] == 0
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("rate", [5e-324, 1e-300, 1e-9])
 @pytest.mark.parametrize("steps", [1, 3])

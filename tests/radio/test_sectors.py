@@ -111,6 +111,7 @@ def test_omni_with_a_gain_is_a_shift():
     assert raised.cell.tolist() == plain.cell.tolist()
 
 
+@pytest.mark.oracle
 def test_a_device_turns_from_sector_to_sector():
     """Handover within one site: devices that walk around the base station change its sectors."""
     scenario = {

@@ -48,6 +48,7 @@ def hops_s(rows, number, seed=2):
     return times
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_a_round_lasts_the_sum_over_all_links_and_trainings(sharing):
     """Server to first, device to device, last to server; under processor sharing each from a slot boundary."""

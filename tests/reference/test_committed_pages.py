@@ -45,6 +45,7 @@ def test_links_of_a_page_lead_to_files_and_headings_of_the_repository(page):
             assert anchor.removeprefix("#") in headings, path + anchor
 
 
+@pytest.mark.oracle
 def test_meanings_of_keys_are_sentences():
     keys = [*keys_of_sections().values(), *(key for same in keys_of_members().values() for key in same)]
     for key in keys:

@@ -171,6 +171,7 @@ def test_means_have_bands_over_seeds_and_axes_are_logarithmic_where_values_span_
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "4", "16", "64", "256"]
 
 
+@pytest.mark.oracle
 def test_another_key_and_another_goal(tmp_path):
     folder = make(tmp_path / "sweep", BANDWIDTHS | ALGORITHMS)
     (axes, _), _ = drawn(folder, StudyChoice(over="algorithm", target="none"))

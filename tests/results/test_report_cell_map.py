@@ -54,6 +54,7 @@ def test_unknown_place_is_null(result):
     assert trace["x"].count(None) == trace["marker"]["color"].count(None) > 0
 
 
+@pytest.mark.oracle
 def test_caption_names_share_of_drawn_devices(result):
     run = load(result(rounds=3, devices__count=100_000, server__participants=1000))
     assert len(named(cell_map.figure(run), "devices")["x"]) == cell_map.MOST_MARKS

@@ -156,6 +156,7 @@ def test_shared_facts_are_stated_once(result, tmp_path):
     assert any("<code>training.lr</code>" in table for table in tables)
 
 
+@pytest.mark.oracle
 def test_differing_facts_are_in_tables(result, tmp_path):
     folders = [result("a", rounds=20), result("b", rounds=10)]
     text = own(write(folders, tmp_path / "page.html").read_text(encoding="utf-8"))

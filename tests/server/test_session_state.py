@@ -89,6 +89,7 @@ def test_session_from_the_initial_model_equals_a_separate_run(algorithm):
     assert alone.rounds["parameter"].tolist() == second
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("variant", ["code", "paper_main"])
 def test_a_device_of_the_group_is_expected_in_every_round(variant):
     """1 + c / T after c of T rounds (code), or 1 (main text), though half of all devices are never present."""
@@ -120,6 +121,7 @@ def test_state_that_a_device_keeps_for_itself_stays(seen):
     assert begins[2, 1]["previous"].abs().max() > 0
 
 
+@pytest.mark.oracle
 def test_last_models_stay_where_control_variates_go(seen):
     images(algorithm="scaffold", report={"models": ["all"]})
     begins = {place: before for place, _, _, _, before in seen}

@@ -48,6 +48,7 @@ def parameter(result, session, number):
 # Where rounds are
 
 
+@pytest.mark.oracle
 @given(count=st.integers(1, 5), rounds=st.integers(1, 4), pilots=st.integers(1, 4), extra=st.integers(1, 3))
 def test_places_are_in_order_and_complete(count, rounds, pilots, extra):
     strategy = Proposed(pilots=pilots, gradient_rounds=extra) if pilots < count else Average(pilots=pilots)
@@ -176,6 +177,7 @@ def test_diverse_retention_drops_the_older_of_the_nearest():
     assert retained(Proposed(**two), *moves) == [[], [2], [2, 3], [3, 4], [4, 5], [5, 6], [6, 7]]
 
 
+@pytest.mark.oracle
 @given(st.lists(st.floats(-5, 5), min_size=2, max_size=8), st.integers(1, 4))
 def test_diverse_retention_keeps_apart(moves, history):
     """H are kept, always the last one, and the nearest two are at least as far apart as those of all candidates."""

@@ -35,6 +35,7 @@ def estimate_s(download_s, share_hz, snr_ratio):
     return BITS / (BAND_HZ / 6) / np.log2(1 + snr * snr_ratio)
 
 
+@pytest.mark.oracle
 @given(*[POSITIVE] * 6)
 def test_the_clock_is_the_lowest_that_leaves_time_for_the_upload(flops, fast_hz, least_hz, down_s, up_s, deadline_s):
     """f = cycles / (deadline - download - margin x estimated upload), between the least and the device's clock."""

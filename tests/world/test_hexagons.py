@@ -102,6 +102,7 @@ def test_the_whole_way_is_in_the_hexagons(mobility, sites):
     assert crossed > 20  # devices go from cell to cell
 
 
+@pytest.mark.oracle
 def test_wrapped_distances_are_within_a_hexagon():
     cells, track = tracked({"kind": "static"}, COUNT, sites=19, wrap_around=True)
     distances_m = cells.distances_m(track.positions_m(np.arange(COUNT), 0.0))

@@ -149,6 +149,7 @@ def test_gauss_markov_is_the_walk_of_single_updates(keys):
             state = model.alpha * state + np.sqrt(1 - model.alpha**2) * rng.standard_normal(2)
 
 
+@pytest.mark.oracle
 def test_gauss_markov_headings_spread_around_the_mean():
     """No wall within a second from the middle of a large cell: headings are N(mean, std)."""
     moving = track(GaussMarkov(heading_deg=90.0, heading_std_deg=10.0, speed_std_mps=0.0), area=Area(1e-3, 1e9))
@@ -379,6 +380,7 @@ def test_memory_does_not_grow_with_virtual_time(monkeypatch):
     assert kept_bytes < 2 * 24 * 1_024
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("model", [Static(), *(model for model, _ in MODELS.values())], ids=lambda m: type(m).__name__)
 def test_ten_devices_are_inside_ten_thousand(model):
     few = track(model, count=10)
