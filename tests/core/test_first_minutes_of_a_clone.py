@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-INSTALL = "pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable"
+INSTALL = "pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable"
 LIGHT = f"{INSTALL} .[compiled]"
 FULL = f"{INSTALL} .[dev]"
 RUN = "run scenarios/quickstart.yaml -o results/demo --overwrite"
