@@ -74,7 +74,7 @@ def training_without_workers():
     usual = learner.cores
     processes = usual()
     threads = torch.get_num_threads()
-    # Tests run side by side: threads of torch that wait for each other would take half of the processor time.
+    # Tests run side by side: threads of torch that wait for each other would take a third of the processor time.
     torch.set_num_threads(1)
     learner.cores = lambda: 0 if _ProgramsGuard.is_on else processes
     yield
@@ -84,7 +84,7 @@ def training_without_workers():
 
 @pytest.fixture
 def forked_sweeps():
-    """The processes of sweeps are forks of the test's, which need no start of Python."""
+    """Fork the test's process for those of sweeps, so that no Python starts."""
     from forked_pool import forked_pools
 
     with forked_pools():

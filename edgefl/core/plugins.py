@@ -197,7 +197,7 @@ def _files_of(root: Path, top: str) -> list[Path]:
     module = root / f"{top}.py"
     if module.is_file():
         return [module]
-    return list((root / top).rglob("*.py"))
+    return [file for file in (root / top).rglob("*.py") if file.is_file()]
 
 
 def _is_beside(root: Path, name: str) -> bool:

@@ -1,6 +1,6 @@
-"""Processes of a sweep that are forks of this one, which has imported edgefl: a new one takes seconds to.
+"""Forks this process, which has imported edgefl, for the processes of a sweep: a new one would import it for seconds.
 
-Not for tests of how such processes begin, and end with the one that has started them.
+Not for tests of how such processes start, or end with their parent.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ def home(tmp_path_factory, monkeypatch):
 
 @pytest.fixture
 def narrow_svhn_cnn(monkeypatch):
-    """The network of the catalogue that has batch normalisation and dropout has few channels."""
+    """Give few channels to the catalogue's network with batch normalisation and dropout."""
     from edgefl.learning.models.cnn import SvhnCnn
 
     monkeypatch.setattr(SvhnCnn, "stages", ((3, 3), (4,)))

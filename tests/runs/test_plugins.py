@@ -210,11 +210,11 @@ def test_shared_learning_depends_on_the_source(tmp_path):
     assert learning_setting(load(file)) != before
 
 
-def test_a_neighbour_that_the_plug_in_imports_is_part_of_its_source(tmp_path):
+def test_neighbours_that_the_plug_in_imports_are_part_of_its_source(tmp_path):
     importing = "    import my_helpers\n" + NOVA
-    file = written(tmp_path, OWN, my_nova=importing, my_helpers="FACTOR = 1")
+    file = written(tmp_path, OWN, my_nova=importing, my_helpers="import my_nova, my_numbers", my_numbers="FACTOR = 1")
     before = learning_setting(load(file))
-    written(tmp_path, OWN, my_helpers="FACTOR = 2")
+    written(tmp_path, OWN, my_numbers="FACTOR = 2")
     assert learning_setting(load(file)) != before
 
 

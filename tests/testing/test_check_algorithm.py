@@ -23,7 +23,7 @@ IN_ORDER = ("fedasync",)  # takes one update after another
 
 @pytest.fixture
 def small_rounds(monkeypatch):
-    """Fewer steps, with which the kit finds the same faults."""
+    """Take fewer steps: the kit finds the same faults."""
     monkeypatch.setattr("edgefl.learning.algorithms.rehearsal.STEPS", 1)
     training = TRAINING.model_copy(update={"local_epochs": 1, "batch_size": 32})
     monkeypatch.setattr("edgefl.testing.rounds.TRAINING", training)

@@ -13,7 +13,7 @@ class Fact:
 
     said: str
     holds: Callable[[Sections], bool]
-    calls_hooks: bool = False  # so it is asked last: what a hook raises is better told by the trial run
+    calls_hooks: bool = False  # rules ask it last: a trial round tells better what a hook raises
 
     def __call__(self, scenario: Sections) -> bool:
         """Return whether the sentence is true of a scenario."""

@@ -75,8 +75,8 @@ class Rule:
 
     def refusal(self, scenario: Sections) -> Refusal | None:
         """Return the refusal of a scenario that breaks the rule; None if it does not."""
-        cheap_first = sorted(self.facts, key=lambda fact: fact.calls_hooks)
-        if not all(fact(scenario) for fact in cheap_first):
+        hooks_last = sorted(self.facts, key=lambda fact: fact.calls_hooks)
+        if not all(fact(scenario) for fact in hooks_last):
             return None
         words = Words(scenario)
         reason = self.reason(scenario) if callable(self.reason) else self.reason.format_map(words)
