@@ -1,9 +1,11 @@
 """Measure what the radio costs.
 
-    python benchmarks/radio.py [slots] [fast] [round] [uploads] [asynchronous] [cells] [short] [law] [--length SLOTS]
+    python benchmarks/radio.py [slots] [fast] [round] [uploads] [asynchronous] [cells] [short] [nr] [floor] [law]
+        [--length SLOTS]
 
 Speeds are of one core, the median of several repeats; baselines run in turn with what they are compared to. All parts
-where none is named. `--length` has `law` compare only the settings of about so many slots.
+where none is named. `--length` has `law` compare only the settings of about so many slots. `nr` and `floor` measure a
+world as an engineer sets it, with HARQ and link adaptation in each slot; the other parts a plainer one, by Shannon.
 """
 
 from __future__ import annotations
@@ -21,10 +23,12 @@ import statistics
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import simpy
+from numpy_calls import counted_calls
 
 import channel
 import edgefl
@@ -33,11 +37,13 @@ from edgefl.core.streams import Streams
 from edgefl.radio.link import Link
 from edgefl.radio.messages import UPLOAD, round_trip
 from edgefl.runs.assembly import build
-from edgefl.runs.emulation import silent
+from edgefl.runs.emulation import Options, begin, silent
 from edgefl.scenario import load
 
 SLOT_S = 0.0005
 RHO = float(channel.fading.doppler_correlation(10.0, 3.5e9, SLOT_S))
+LARGE = 1_663_370  # parameters: 6.7 MB each way, the quickstart's
+SMALL = 25_000  # 100 kB
 TABLE_I = {  # dynamic-devices paper: parameters, FLOPs per parameter and sample
     "TinyImageNet": (21_730_056, 27.69),
     "SVHN": (667_178, 91.04),
@@ -338,6 +344,184 @@ def asynchronous(_options):
             print(f"`{transfer}`: {world}: {took_s:.1f} s CPU")
 
 
+@dataclass(frozen=True)
+class Cost:
+    """What the participations of a run cost, those included that its end cuts short."""
+
+    participations: int
+    row_slots: float  # a transfer in a slot, of all participations
+    cpu_s: float  # of the event loop and all that it calls
+    numpy_calls: int  # by name; 0 where they were not counted
+
+    @property
+    def ms(self):
+        """Processor time of a participation, in milliseconds."""
+        return 1e3 * self.cpu_s / self.participations
+
+    @property
+    def slot_ns(self):
+        """Processor time of a row-slot, in nanoseconds."""
+        return 1e9 * self.cpu_s / self.row_slots
+
+    @property
+    def calls(self):
+        """Calls into NumPy of a participation."""
+        return self.numpy_calls / self.participations
+
+
+def nr_world(count, rounds, parameters, policy="synchronous", cells=None):
+    """Return the quickstart's world with other payloads, or more participants at once of twice as many devices."""
+    return load(
+        {
+            "rounds": rounds,
+            "data": {"dataset": "digits"},
+            "model": {"kind": "mlp", "cost": {"parameters": parameters, "flops_per_parameter": 44.3}},
+            "training": {"local_epochs": 5, "batch_size": 50},
+            "server": {"policy": policy, "participants": count},
+            "devices": {"count": 2 * count, "preset": "phone"},
+            "cells": {"radius_m": 120, **(cells or {})},
+            "radio": {"preset": "nr"},
+            "mobility": {"kind": "random_waypoint", "speed_mps": {"uniform": [1, 5]}},
+        }
+    )
+
+
+def cost_of(section):
+    """Return the cost of a run without learning."""
+    with begin(section, Options(train=False)) as emulation:
+        gc.collect()
+        began = time.process_time()
+        emulation.advance()
+        took_s = time.process_time() - began
+        rows = emulation.finish().devices
+    air_s = rows["download_s"].sum() + rows["upload_s"].sum()
+    return Cost(len(rows), air_s / section.radio.slot_s, took_s, 0)
+
+
+def counted_cost_of(section):
+    """Return the same with the calls into NumPy, which are counted in a second run."""
+    cost = cost_of(section)
+    with begin(section, Options(train=False)) as emulation, counted_calls() as counter:
+        emulation.advance()
+    return replace(cost, numpy_calls=counter.calls)
+
+
+def nr(_options):
+    """Print what a participation costs with HARQ and link adaptation, by the number of those at once."""
+    cost_of(nr_world(2, 1, SMALL))  # compile, import
+    # Rounds; with the asynchronous policy aggregations. A thousand large payloads at once would take many minutes.
+    worlds = [
+        ("synchronous", LARGE, {10: 5, 100: 1}),
+        ("synchronous", SMALL, {10: 50, 100: 5, 1000: 1}),
+        ("asynchronous", LARGE, {10: 50, 100: 50}),
+        ("asynchronous", SMALL, {10: 500, 100: 500, 1000: 500}),
+    ]
+    costs = {}
+    for policy, parameters, rounds_of in worlds:
+        for count, rounds in rounds_of.items():
+            section = nr_world(count, rounds, parameters, policy)
+            costs[f"{policy}, {_payload(parameters)}", count] = counted_cost_of(section)
+    print(NR_HEAD)
+    for (world, count), cost in costs.items():
+        print(_nr_row(world, count, cost), flush=True)
+    print("\n| the most at once, over 10 | ms a participation | ns a row-slot | calls |\n|---|---|---|---|")
+    for policy, parameters, rounds_of in worlds:
+        world = f"{policy}, {_payload(parameters)}"
+        few = costs[world, 10]
+        most = max(rounds_of)
+        many = costs[world, most]
+        ratios = f"{many.ms / few.ms:.2f} | {many.slot_ns / few.slot_ns:.2f} | {many.calls / few.calls:.2f}"
+        print(f"| {world}, {most:,} | {ratios} |")
+    handovers()
+
+
+NR_HEAD = (
+    "| world | at once | participations | row-slots a participation | ms a participation | ns a row-slot "
+    "| named calls into NumPy a participation |\n|---|---|---|---|---|---|---|"
+)
+
+
+def _payload(parameters):
+    """Return the size of a payload as a text."""
+    if parameters == LARGE:
+        return "6.7 MB"
+    return "100 kB"
+
+
+def _nr_row(world, count, cost):
+    """Return a row of the table of costs."""
+    row_slots = cost.row_slots / cost.participations
+    figures = f"{row_slots:,.0f} | {cost.ms:.2f} | {cost.slot_ns:.0f} | {cost.calls:,.0f}"
+    return f"| {world} | {count:,} | {cost.participations:,} | {figures} |"
+
+
+def handovers():
+    """Print what a participation costs in seven cells, with handover and without."""
+    layout = {"layout": "hexagonal", "sites": 7, "drop": "hexagons"}
+    print(f"\n{NR_HEAD}")
+    ratios = []
+    for count, rounds, parameters in ((70, 1, LARGE), (70, 10, SMALL)):
+        without = nr_world(count, rounds, parameters, cells=layout)
+        handed = nr_world(count, rounds, parameters, cells=layout | {"handover": {}})
+        plain = counted_cost_of(without)
+        moved = counted_cost_of(handed)
+        times = [moved.ms / plain.ms]
+        for _ in range(2):
+            plain_ms = cost_of(without).ms
+            moved_ms = cost_of(handed).ms
+            times.append(moved_ms / plain_ms)
+        print(_nr_row(f"7 cells, {_payload(parameters)}", count, plain))
+        print(_nr_row(f"7 cells, {_payload(parameters)}, handover", count, moved), flush=True)
+        ratios.append(f"{_payload(parameters)}: {_spread(times)}, calls {moved.calls / plain.calls:.2f}")
+    print(f"\nHandover over none, ms a participation, median of three pairs: {'; '.join(ratios)}")
+
+
+def floor(_options):
+    """Print what the quickstart's world costs over the arithmetic of as many row-slots, and `fast` over `slots`."""
+    from slot_floor import floor_bits
+
+    quickstart = Path(__file__).parents[1] / "scenarios" / "quickstart.yaml"
+    section = load(quickstart, ["targets=null", "rounds=10"])
+    row_slots = cost_of(section).row_slots
+    floor_bits(10)
+    worlds_s = []
+    floors_s = []
+    ratios = []
+    for _ in range(5):
+        cost = cost_of(section)
+        floor_s, _bits = cpu_s(lambda: floor_bits(row_slots), repeats=1)
+        worlds_s.append(cost.cpu_s)
+        floors_s.append(floor_s)
+        ratios.append(cost.cpu_s / floor_s)
+    print("| the quickstart's world, without learning | ms a participation | ns a row-slot |\n|---|---|---|")
+    for name, values_s in (("the world", worlds_s), ("the arithmetic alone, in one loop", floors_s)):
+        took_s = statistics.median(values_s)
+        print(f"| {name} | {1e3 * took_s / cost.participations:.2f} | {1e9 * took_s / row_slots:.0f} |")
+    print(f"\nWorld over arithmetic: {_spread(ratios)}")
+    print_fast_over_slots(quickstart)
+
+
+def print_fast_over_slots(quickstart):
+    """Print the time of `fast` over that of `slots` in the quickstart's world without block errors."""
+    sections = {}
+    for transfer in ("fast", "slots"):
+        # `fast` refuses block errors.
+        keys = ["targets=null", "rounds=10", "radio.errors=none", f"radio.transfer={transfer}"]
+        sections[transfer] = load(quickstart, keys)
+        cost_of(sections[transfer])
+    ratios = []
+    for _ in range(5):
+        fast_ms = cost_of(sections["fast"]).ms
+        slots_ms = cost_of(sections["slots"]).ms
+        ratios.append(fast_ms / slots_ms)
+    print(f"\nThe same world without block errors (`radio.errors: none`), `fast` over `slots`: {_spread(ratios)}")
+
+
+def _spread(ratios):
+    """Return the median of some ratios, and their range."""
+    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+
+
 def law(options):
     """Test whether `fast` has the law of `slots` where shares change: an hour; `--length 1000` takes some minutes."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "cases"))
@@ -369,6 +553,8 @@ PARTS = {
     "asynchronous": asynchronous,
     "cells": cells,
     "short": short,
+    "nr": nr,
+    "floor": floor,
     "law": law,
 }
 
