@@ -121,21 +121,6 @@ class RowStore:
         if self._recent:
             yield Block(self._first_recent, _lengths(self._recent), _joined(self._recent, names))
 
-    def since(self, entered: int) -> list[Entry]:
-        """Return the entries after the first `entered` ones, in order; read-only.
-
-        Raises:
-            RunError: the file cannot be read.
-        """
-        found: list[Entry] = []
-        for stored in self._blocks:
-            if stored.first + len(stored.lengths) > entered:
-                columns = self._read(stored, None)
-                ends = np.cumsum(stored.lengths).tolist()
-                for begin, end in list(zip([0, *ends[:-1]], ends, strict=True))[max(entered - stored.first, 0) :]:
-                    found.append(MappingProxyType({name: values[begin:end] for name, values in columns.items()}))
-        return found + self._recent[max(entered - self._first_recent, 0) :]
-
     @property
     def _first_recent(self) -> int:
         return self._entries - len(self._recent)

@@ -1,7 +1,4 @@
-"""Agents that control a run: edgefl's worlds as environments of Gymnasium and PettingZoo (docs/gym.md).
-
-`make` returns an environment for one agent, the server; in the environment of `parallel`, every device is an agent.
-"""
+"""Agents that control a run: edgefl's worlds as environments of Gymnasium (docs/gym.md)."""
 
 from edgefl.core.extras import require
 
@@ -10,9 +7,9 @@ require("gymnasium", "gym", "edgefl.gym")
 # Imported after this check, as these modules import gymnasium.
 import gymnasium  # noqa: E402
 
-from edgefl.gym.make import ID, make, parallel  # noqa: E402
+from edgefl.gym.make import ID, make  # noqa: E402
 
 if ID not in gymnasium.registry:
     gymnasium.register(ID, entry_point="edgefl.gym:make")
 
-__all__ = ["make", "parallel"]
+__all__ = ["make"]

@@ -65,21 +65,16 @@ class Actions:
         self._parts = tuple(parts)
         self._count = count
         self._flat = flat
-        self.space = self._space(count, spaces.MultiBinary(count))
+        self.space = self._space()
 
-    def space_of_one(self) -> gymnasium.Space[Any]:
-        """Return the space of the actions of an agent that decides about its own device only."""
-        return self._space(1, spaces.Discrete(2))
-
-    def _space(self, count: int, mask: gymnasium.Space[Any]) -> gymnasium.Space[Any]:
-        """Return the space of actions about `count` devices, with a space for the part `devices`."""
+    def _space(self) -> gymnasium.Space[Any]:
         if self._flat:
-            return spaces.Box(-1.0, 1.0, (len(self._parts) * count,), np.float32)
+            return spaces.Box(-1.0, 1.0, (len(self._parts) * self._count,), np.float32)
         of_parts: dict[str, gymnasium.Space[Any]] = {}
         for part in self._parts:
-            of_parts[part] = spaces.Box(0.0, 1.0, (count,), np.float32)
+            of_parts[part] = spaces.Box(0.0, 1.0, (self._count,), np.float32)
         if "devices" in of_parts:
-            of_parts["devices"] = mask
+            of_parts["devices"] = spaces.MultiBinary(self._count)
         if len(of_parts) == 1:
             return of_parts[self._parts[0]]
         return spaces.Dict(of_parts)
@@ -90,9 +85,13 @@ class Actions:
         Raises:
             ValueError: the action has the wrong parts or shape, or a value that is not a number or out of bounds.
         """
-        return _decision(self.values(action))
+        values = self._values(action)
+        mask = None
+        if "devices" in values:
+            mask = values.pop("devices") > 0
+        return Decision(devices=mask, **values)
 
-    def values(self, action: Any) -> dict[str, Floats]:
+    def _values(self, action: Any) -> dict[str, Floats]:
         """Return the values [devices] of each part of an action."""
         if self._flat:
             return self._flat_values(action)
@@ -122,23 +121,6 @@ class Actions:
         _check_bounds(f"action: {part}", row, 0.0, 1.0)
         return np.clip(row, PARTS[part], 1.0)
 
-    def joint_decision(self, actions: Mapping[str, Any]) -> Decision:
-        """Return the joint decision of the actions of all agents, in order of their devices.
-
-        Raises:
-            ValueError: an action has the wrong parts or shape, or a value that is not a number or out of bounds.
-        """
-        alone = Actions(self._parts, 1, flat=self._flat)
-        columns: dict[str, list[float]] = {part: [] for part in self._parts}
-        for agent, action in actions.items():
-            try:
-                values = alone.values(_of_one(action))
-            except ValueError as error:
-                raise ValueError(f"{agent}: {error}") from None
-            for part, value in values.items():
-                columns[part].append(float(value[0]))
-        return _decision({part: np.array(column) for part, column in columns.items()})
-
     def following(self, choice: Choice) -> Any:
         """Return the action with the devices that the scenario's selection would choose.
 
@@ -159,23 +141,6 @@ class Actions:
         if len(self._parts) == 1:
             return values[self._parts[0]]
         return values
-
-
-def _decision(values: dict[str, Floats]) -> Decision:
-    others = {part: value for part, value in values.items() if part != "devices"}
-    mask = None
-    if "devices" in values:
-        mask = values["devices"] > 0
-    return Decision(devices=mask, **others)
-
-
-def _of_one(action: Any) -> Any:
-    """Return an agent's action with an axis of length 1 where a part is a single number."""
-    if isinstance(action, Mapping):
-        return {part: _of_one(value) for part, value in action.items()}
-    if np.ndim(action) == 0:
-        return [action]
-    return action
 
 
 def _array(name: str, value: Any, shape: tuple[int, ...]) -> Floats:

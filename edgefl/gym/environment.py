@@ -5,12 +5,13 @@ from typing import Any
 import gymnasium
 
 from edgefl.gym.actions import Actions
-from edgefl.gym.episodes import Ending, Episodes, Worlds
+from edgefl.gym.episodes import NO_PICTURES, Episodes, Worlds
 from edgefl.gym.observations import Observation, observed, space_of
 from edgefl.gym.rewards import Reward
+from edgefl.results.result import Result
 
 
-class WorldEnv(Ending, gymnasium.Env[Any, Any]):
+class WorldEnv(gymnasium.Env[Any, Any]):
     """A run of edgefl as an environment of Gymnasium; `edgefl.gym.make` makes it.
 
     Args:
@@ -91,3 +92,19 @@ class WorldEnv(Ending, gymnasium.Env[Any, Any]):
             ResetNeeded: no episode is under way.
         """
         return self._actions.following(self._episodes.under_way.moment.choice)
+
+    def result(self) -> Result:
+        """Return the results of the last episode that has ended, as `edgefl.run` returns them.
+
+        Raises:
+            ResetNeeded: none has ended.
+        """
+        return self._episodes.result
+
+    def render(self) -> None:
+        """Warn that worlds have no pictures."""
+        gymnasium.logger.warn(f"render: {NO_PICTURES}")
+
+    def close(self) -> None:
+        """Abandon the episode under way."""
+        self._episodes.give_up()

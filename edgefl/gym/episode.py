@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from edgefl.core.errors import RunError
 from edgefl.gym.decisions import AgentControl, Decision
@@ -25,7 +24,6 @@ class Step:
     """The events from one decision to the next, or to the end."""
 
     rows: Sequence[Mapping[str, Any]]  # of the rounds that ended
-    participants: Sequence[Mapping[str, npt.NDArray[Any]]]  # columns of devices.csv that were entered
     elapsed_s: float
     spent_j: float
     gained: float  # rise of the test accuracy, as a share
@@ -57,7 +55,6 @@ class Episode:
         self._server = self._emulation.server
         self._train = options.train
         self._rounds = 0  # that ended before the present decision
-        self._entered = 0  # entries of participants before it
         self._time_s = 0.0
         self._energy_j = 0.0
         self._accuracy = 0.0
@@ -116,17 +113,13 @@ class Episode:
     def _happened(self) -> Step:
         ledger = self._server.ledger
         rows = [dict(ledger.row(number)) for number in range(self._rounds, ledger.finished)]
-        participants = ledger.participants_since(self._entered)
         accuracies = [row["test_accuracy"] for row in rows if row["test_accuracy"] is not None]
         accuracy = accuracies[-1] if accuracies else self._accuracy
         time_s = float(self._server.env.now)
         # Not the sum over rows: energy of interrupted participations is added to the last row at the end.
         energy_j = ledger.energy_j
-        step = Step(
-            rows, participants, time_s - self._time_s, energy_j - self._energy_j, float(accuracy) - self._accuracy
-        )
+        step = Step(rows, time_s - self._time_s, energy_j - self._energy_j, float(accuracy) - self._accuracy)
         self._rounds = ledger.finished
-        self._entered += len(participants)
         self._time_s = time_s
         self._energy_j = energy_j
         self._accuracy = float(accuracy)

@@ -5,7 +5,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 
@@ -164,28 +163,6 @@ class Episodes:
     def _note_end(self, episode: Episode) -> None:
         if episode.result is not None:
             self._result = episode.result
-
-
-class Ending:
-    """What both environments do with an episode that has ended, or is to end."""
-
-    _episodes: Episodes
-
-    def result(self) -> Result:
-        """Return the results of the last episode that has ended, as `edgefl.run` returns them.
-
-        Raises:
-            ResetNeeded: none has ended.
-        """
-        return self._episodes.result
-
-    def render(self) -> None:
-        """Warn that worlds have no pictures."""
-        gymnasium.logger.warn(f"render: {NO_PICTURES}")
-
-    def close(self) -> None:
-        """Abandon the episode under way."""
-        self._episodes.give_up()
 
 
 def checked_seed(seed: Any) -> int:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from edgefl import api
 from edgefl.core.errors import InputError
-from edgefl.core.extras import require
 from edgefl.core.section import nearest, shown
 from edgefl.gym.actions import Actions, checked_parts
 from edgefl.gym.environment import WorldEnv
@@ -18,14 +17,11 @@ from edgefl.gym.rewards import Reward, RewardRule
 from edgefl.python_calls import from_python
 from edgefl.scenario import Scenario
 
-if TYPE_CHECKING:
-    from edgefl.gym.parallel_environment import ParallelWorldEnv
-
 ID = "edgefl/World-v0"  # for gymnasium.make
 
 
 class EpisodeOptions(TypedDict, total=False):
-    """Options of `make` and `parallel` about episodes."""
+    """Options of `make` about episodes."""
 
     train: bool
     overrides: Sequence[str]
@@ -80,36 +76,6 @@ def make(
     worlds.check(parts)
     entries = _entries(observation, worlds)
     return WorldEnv(worlds, Actions(parts, worlds.scenario.devices.count, flat=flat), entries, _reward(reward, worlds))
-
-
-@from_python
-def parallel(
-    scenario: str | Path | Mapping[str, Any] | Scenario,
-    *,
-    action: str | Sequence[str] = ("devices", "clocks", "powers"),
-    observation: str | Sequence[str] = ("view",),
-    reward: RewardRule = "energy",
-    flat: bool = False,
-    **episodes: Unpack[EpisodeOptions],
-) -> ParallelWorldEnv:
-    """Return an environment of PettingZoo's parallel API in which each device decides about itself.
-
-    The arguments are those of `make`, with these differences: an agent decides about its own device, and sees its own
-    entries and those of the whole world; `reward` is time (minus the seconds that the device was busy), energy (minus
-    what the device spent), both weighted, or a function of a row of devices.csv.
-
-    Raises:
-        InputError: the input is wrong, or PettingZoo is missing.
-    """
-    require("pettingzoo", "gym", "edgefl.gym.parallel")
-    from edgefl.gym.parallel_environment import ParallelWorldEnv
-
-    parts = checked_parts(action)
-    _check_names(episodes)
-    worlds = _worlds(scenario, **episodes)
-    worlds.check(parts)
-    actions = Actions(parts, worlds.scenario.devices.count, flat=flat)
-    return ParallelWorldEnv(worlds, actions, _entries(observation, worlds), Reward(reward, ("time", "energy")))
 
 
 def _check_names(options: Mapping[str, Any]) -> None:

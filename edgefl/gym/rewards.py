@@ -21,13 +21,12 @@ class Reward:
     Args:
         rule: time, energy or accuracy; a mapping of these to weights; or a function of a row, whose values are summed
             over the rows that ended in the step.
-        known: the names that the environment has.
 
     Raises:
         InputError: the rule is none of these.
     """
 
-    def __init__(self, rule: RewardRule, known: Sequence[str] = tuple(SIGNS)) -> None:
+    def __init__(self, rule: RewardRule) -> None:
         self._of_row: Callable[[Row], float] | None = None
         self.weights: Weights = {}
         if callable(rule):
@@ -38,8 +37,8 @@ class Reward:
         if not isinstance(rule, Mapping) or not rule:
             raise InputError("reward: must be a name, a mapping of names to weights, or a function of a row")
         for name, weight in as_in_yaml(rule, "reward").items():
-            if name not in known:
-                raise InputError(f'reward: unknown "{name}"{nearest(name, known)}; known: {", ".join(known)}')
+            if name not in SIGNS:
+                raise InputError(f'reward: unknown "{name}"{nearest(name, SIGNS)}; known: {", ".join(SIGNS)}')
             if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
                 raise InputError(f"reward: {name}: must be a finite number, got {weight!r}")
             self.weights[name] = float(weight)

@@ -95,10 +95,6 @@ class Ledger:
             found = np.union1d(found, block.columns["device"])
         return found
 
-    def participants_since(self, entered: int) -> list[Mapping[str, npt.NDArray[Any]]]:
-        """Return the participants' columns after the first `entered` entries, in order."""
-        return self._participants.since(entered)
-
     def participant_blocks(self, names: Sequence[str]) -> Iterator[Block]:
         """Yield columns of all participants; an entry is a round, or the rest cut off by the end of the run."""
         return self._participants.blocks(names)

@@ -1,4 +1,4 @@
-"""Environments as users of Gymnasium and PettingZoo call them: render modes, seeds, wrappers, vectors."""
+"""Environments as users of Gymnasium call them: render modes, seeds, wrappers, vectors."""
 
 import copy
 
@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from gymnasium import wrappers
-from pettingzoo.test import parallel_seed_test
 from server_cases import BASE
 
 import edgefl.gym
@@ -31,7 +30,7 @@ def steps_of(env):
     raise AssertionError("the episode does not end")
 
 
-@pytest.mark.parametrize("make", [by_name, edgefl.gym.make, edgefl.gym.parallel])
+@pytest.mark.parametrize("make", [by_name, edgefl.gym.make])
 def test_no_render_mode_may_be_named_and_others_are_one_line(make):
     assert make(WORLD, render_mode=None).render_mode is None
     for mode in ("human", "rgb_array", "ansi"):
@@ -41,9 +40,8 @@ def test_no_render_mode_may_be_named_and_others_are_one_line(make):
         assert line.startswith(f'render_mode: must be None, got "{mode}": worlds have no pictures')
 
 
-@pytest.mark.parametrize("make", [edgefl.gym.make, edgefl.gym.parallel])
-def test_rendering_warns_and_the_episode_goes_on(make):
-    env = make(WORLD)
+def test_rendering_warns_and_the_episode_goes_on():
+    env = edgefl.gym.make(WORLD)
     with pytest.warns(UserWarning, match="worlds have no pictures"):
         assert env.render() is None
     env.reset()
@@ -52,16 +50,14 @@ def test_rendering_warns_and_the_episode_goes_on(make):
     env.reset(seed=None)
 
 
-@pytest.mark.parametrize("make", [edgefl.gym.make, edgefl.gym.parallel])
-def test_a_seed_of_numpy_is_that_of_the_world(make):
+def test_a_seed_of_numpy_is_that_of_the_world():
     found = []
     for seed in (5, np.int64(5)):
-        _, info = make(WORLD).reset(seed=seed)
-        found.append(info.get("seed") or info["device_0"]["seed"])
+        _, info = edgefl.gym.make(WORLD).reset(seed=seed)
+        found.append(info["seed"])
     assert found == [5, 5]
 
 
-@pytest.mark.parametrize("make", [edgefl.gym.make, edgefl.gym.parallel])
 @pytest.mark.parametrize(
     ("seed", "message"),
     [
@@ -72,13 +68,12 @@ def test_a_seed_of_numpy_is_that_of_the_world(make):
         (True, "must be a whole number or None, got true"),
     ],
 )
-def test_another_seed_is_one_line_and_the_episode_goes_on(make, seed, message):
-    env = make(WORLD)
+def test_another_seed_is_one_line_and_the_episode_goes_on(seed, message):
+    env = edgefl.gym.make(WORLD)
     env.reset(seed=1)
     with pytest.raises(InputError, match=f"^reset: seed: {message}$"):
         env.reset(seed=seed)
-    if make is edgefl.gym.make:
-        env.step(env.follow())
+    env.step(env.follow())
 
 
 WRAPPERS = {
@@ -119,10 +114,6 @@ def test_a_vector_of_environments_is_made_by_name():
     both.close()
 
 
-def test_pettingzoos_test_of_seeds_passes():
-    parallel_seed_test(lambda: edgefl.gym.parallel(WORLD), num_cycles=5)
-
-
 def test_an_environment_under_way_cannot_be_copied():
     env = edgefl.gym.make(WORLD)
     env.reset(seed=3)
@@ -141,21 +132,3 @@ def test_weights_of_a_reward_may_be_scalars_of_numpy_and_torch(weight):
         return env.step(env.follow())[1]
 
     assert first_reward({"time": weight}) == 2.0 * first_reward("time") < 0
-
-
-@pytest.mark.oracle
-def test_worlds_of_one_seed_have_the_same_agents_steps_throughout():
-    """PettingZoo's own test of seeds compares a single step in some versions."""
-
-    def episode():
-        env = edgefl.gym.parallel({**WORLD, "rounds": 8}, action="scores")
-        steps = [env.reset(seed=4)]
-        for number, agent in enumerate(env.possible_agents):
-            env.action_space(agent).seed(number)
-        while env.agents:
-            steps.append(env.step({agent: env.action_space(agent).sample() for agent in env.agents}))
-        return steps
-
-    first = episode()
-    assert len(first) == 9
-    assert repr(first) == repr(episode())

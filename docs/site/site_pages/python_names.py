@@ -30,7 +30,7 @@ LIBRARIES = (
     Library(
         "edgefl.testing", "edgefl.testing: checks of your own members", "One check for each kind.", "testing-plugins.md"
     ),
-    Library("edgefl.gym", "edgefl.gym: agents", "Environments of Gymnasium and PettingZoo.", "gym.md"),
+    Library("edgefl.gym", "edgefl.gym: agents", "Environments of Gymnasium.", "gym.md"),
     Library("edgefl.flower", "edgefl.flower: Flower apps", "Calls of a Flower app to the emulation.", "flower.md"),
 )
 INTRODUCTION = """\
