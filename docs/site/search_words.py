@@ -43,7 +43,7 @@ WORDS = {
     "devices.md": "battery cpu energy consumption heterogeneity number of devices number of clients",
     "drift.md": "concept drift shift changing data non-stationary continual recurring label swap rotated permuted",
     "evaluation.md": "test accuracy f1 confusion matrix per-client personalisation early stopping validation best",
-    "export.md": "plot figure latex table pdf tensorboard mlflow wandb weights",
+    "export.md": "plot figure latex table pdf tensorboard wandb weights",
     "flower.md": "flwr",
     "gym.md": "reinforcement learning rl agent environment gymnasium",
     "live.md": "progress bar watch monitor dashboard",

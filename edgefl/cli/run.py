@@ -72,7 +72,6 @@ def add_run(verbs: Any) -> None:
         const="",
         help="write rounds as TensorBoard events while the run goes on (DIR: the result folder's tensorboard/)",
     )
-    parser.add_argument("--mlflow", metavar="URI", help="send rounds to an MLflow server or database as they end")
     parser.add_argument("--wandb", metavar="PROJECT", help="send rounds to a project of Weights & Biases as they end")
     parser.add_argument(
         "--live",
@@ -192,15 +191,13 @@ def _forecast(options: argparse.Namespace, scenario: Scenario, folder: Path) -> 
 
 
 def _trackers(options: argparse.Namespace, scenario: Scenario, folder: Path, here: Path) -> list[Tracker]:
-    from edgefl.results.tracking import MlflowRun, TensorBoardEvents, WandbRun
+    from edgefl.results.tracking import TensorBoardEvents, WandbRun
 
     trackers: list[Tracker] = []
     if options.tensorboard is not None:
         # Without DIR the option's value is "".
         events = here / (options.tensorboard or folder / "tensorboard")
         trackers.append(TensorBoardEvents(scenario, events, overwrite=options.overwrite or options.resume))
-    if options.mlflow is not None:
-        trackers.append(MlflowRun(scenario, options.mlflow))
     if options.wandb is not None:
         trackers.append(WandbRun(scenario, options.wandb))
     return trackers

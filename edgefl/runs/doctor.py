@@ -18,7 +18,6 @@ EXTRAS = {
     "compiled": "numba",
     "plot": "matplotlib",
     "tensorboard": "tensorboard",
-    "mlflow": "mlflow",
     "wandb": "wandb",
     "ray": "ray",
     "flower": "flwr",
@@ -74,12 +73,10 @@ def _cores() -> str:
 def _extra(name: str, package: str) -> str:
     if find_spec(package) is None:
         return f"not installed: pip install '{DISTRIBUTION}[{name}]'"
-    # mlflow-skinny installs the module mlflow
-    for candidate in (package, f"{package}-skinny"):
-        found = _version(candidate)
-        if found != "not installed":
-            return f"{package} {found}"
-    return package
+    found = _version(package)
+    if found == "not installed":  # a module with another name than its distribution
+        return package
+    return f"{package} {found}"
 
 
 def _cache() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`edgefl run --tensorboard`, `--mlflow` and `--wandb`: read back with the packages' own readers, or a stand-in."""
+"""`edgefl run --tensorboard` and `--wandb`: read back with the packages' own readers, or a stand-in."""
 
 import sys
 from types import ModuleType, SimpleNamespace
@@ -23,7 +23,6 @@ algorithm: {kind: fedprox, mu: 0.5}
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
     (tmp_path / "s.yaml").write_text(SCENARIO)
     return tmp_path
 
@@ -88,69 +87,6 @@ def test_a_run_never_mixes_with_an_earlier_one(here, capsys):
     same(scalars(here / "events"), expected(here / "out"))
 
 
-@pytest.fixture
-def store(here, monkeypatch):
-    """A store of MLflow's own in a folder, with a client."""
-    pytest.importorskip("mlflow")
-    from mlflow.tracking import MlflowClient
-
-    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    uri = (here / "mlruns").as_uri()
-    return uri, MlflowClient(uri)
-
-
-def runs(client):
-    return client.search_runs([client.get_experiment_by_name("tracked").experiment_id])
-
-
-@pytest.mark.oracle
-def test_mlflow_has_rounds_and_scenario(here, store):
-    uri, client = store
-    assert run("--mlflow", uri) == 0
-    (found,) = runs(client)
-    assert found.info.status == "FINISHED"
-    assert found.info.run_name == "seed-3"
-    assert found.data.params["algorithm.mu"] == "0.5"
-    assert found.data.params["server.policy.kind"] == "synchronous"
-    history = {name: client.get_metric_history(found.info.run_id, name) for name in found.data.metrics}
-    same({name: [(one.step, one.value) for one in values] for name, values in history.items()}, expected(here / "out"))
-
-
-@pytest.mark.oracle
-def test_rounds_are_there_while_the_run_goes_on(here, store):
-    """A progress call of round 3 finds rounds 1 to 3 in the store."""
-    uri, client = store
-    scenario = load(here / "s.yaml")
-    seen = []
-
-    def look(row):
-        seen.append(len(client.get_metric_history(runs(client)[0].info.run_id, "time_s")))
-
-    with tracking.MlflowRun(scenario, uri) as tracker:
-        edgefl.run(scenario, train=False, progress=tracking.together(tracker, look))
-    assert seen == [1, 2, 3, 4]
-    assert runs(client)[0].info.status == "FAILED"  # the killed run could not end it
-
-
-@pytest.mark.oracle
-def test_sessions_count_on(here, store):
-    uri, client = store
-    with tracking.MlflowRun(load(here / "s.yaml"), uri) as tracker:
-        for session, number in ((1, 1), (1, 2), (2, 0), (2, 1)):
-            tracker({"session": session, "round": number, "time_s": 1.0, "test_accuracy": None})
-    (found,) = runs(client)
-    assert list(found.data.metrics) == ["time_s"]
-    assert [one.step for one in client.get_metric_history(found.info.run_id, "time_s")] == [1, 2, 3, 4]
-
-
-@pytest.mark.oracle
-def test_two_seeds_share_an_experiment(here, store):
-    uri, client = store
-    assert run("--no-train", "--mlflow", uri) == 0
-    assert run("--no-train", "--mlflow", uri, "--seed", "4", out="other") == 0
-    assert {found.info.run_name for found in runs(client)} == {"seed-3", "seed-4"}
-
-
 def test_a_tracker_that_fails_leaves_the_run_alone(here, caplog):
     """Warned of once; the rounds are the same as ever."""
 
@@ -186,21 +122,11 @@ def test_trackers_do_not_change_results(here):
         assert (here / "out" / name).read_bytes() == (here / "tracked" / name).read_bytes()
 
 
-@pytest.mark.parametrize("package", ["tensorboard", "mlflow"])
-def test_missing_package_is_refused_in_one_line(here, package, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, package, None)
-    assert run(f"--{package}", "there") == 2
-    line = f"--{package}: needs {package}, which is missing: pip install 'edgefl-emulator[{package}]'"
+def test_missing_package_is_refused_in_one_line(here, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
+    assert run("--tensorboard", "there") == 2
+    line = "--tensorboard: needs tensorboard, which is missing: pip install 'edgefl-emulator[tensorboard]'"
     assert capsys.readouterr().err == f"edgefl: {line}\n"
-    assert [path.name for path in here.iterdir()] == ["s.yaml"]
-
-
-def test_invalid_store_is_refused_in_one_line(here, capsys):
-    pytest.importorskip("mlflow")
-    assert run("--mlflow", "nonsense://there") == 2
-    error = capsys.readouterr().err
-    assert error.startswith("edgefl: --mlflow nonsense://there: ")
-    assert error.count("\n") == 1
     assert [path.name for path in here.iterdir()] == ["s.yaml"]
 
 

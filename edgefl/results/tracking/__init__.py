@@ -1,8 +1,7 @@
-"""Finished rounds for experiment trackers: TensorBoard, MLflow and Weights & Biases (docs/export.md)."""
+"""Finished rounds for experiment trackers: TensorBoard and Weights & Biases (docs/export.md)."""
 
 from edgefl.results.tracking.base import Tracker, together
-from edgefl.results.tracking.mlflow_run import MlflowRun
 from edgefl.results.tracking.tensorboard_events import TensorBoardEvents
 from edgefl.results.tracking.wandb_run import WandbRun
 
-__all__ = ["MlflowRun", "TensorBoardEvents", "Tracker", "WandbRun", "together"]
+__all__ = ["TensorBoardEvents", "Tracker", "WandbRun", "together"]
