@@ -36,6 +36,8 @@ if TYPE_CHECKING:
         innovations,
         interference,
         link_adaptation,
+        link_columns,
+        link_race,
         link_traces,
         log_distance,
         mcs,

@@ -37,14 +37,17 @@ def filtered() -> Kernel | None:
     return compiled(_filtered)
 
 
-def compiled(function: Kernel) -> Kernel | None:
-    """Return a function compiled by numba, from its cache on disk if it was compiled before; None without numba."""
+def compiled(function: Kernel, types: str | None = None) -> Kernel | None:
+    """Return a function compiled by numba, from its cache on disk if it was compiled before; None without numba.
+
+    With `types`, a signature of numba, it is compiled now, and for no other types.
+    """
     if find_spec("numba") is None:
         return None
     from numba import njit
 
     # Python's error model would check every division; the loops below never divide by zero.
-    kernel: Kernel = njit(cache=True, error_model="numpy")(function)
+    kernel: Kernel = njit(types, cache=True, error_model="numpy")(function)
     return kernel
 
 

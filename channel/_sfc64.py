@@ -1,4 +1,4 @@
-"""Standard normals of NumPy's generator SFC64 in a compiled loop: the same bits as NumPy's.
+"""Draws of NumPy's generator SFC64 in compiled loops: the same bits as NumPy's.
 
 NumPy calls the generator for each word through a pointer; one loop for both takes less time (docs/benchmarks.md).
 Imported only if numba is installed.
@@ -103,5 +103,17 @@ def _fill(states: Any, out: Any) -> None:
         states[row] = (a, b, c, counter)
 
 
-seeded: Any = njit(_seeded, cache=True)
-fill: Any = njit(_fill, cache=True, error_model="numpy")
+def _fill_uniforms(states: Any, out: Any) -> None:
+    """Fill rows [r, n] with the next uniforms in [0, 1) of their generators, whose states [r, 4] are updated."""
+    for row in range(out.shape[0]):
+        a, b, c, counter = states[row]
+        for column in range(out.shape[1]):
+            a, b, c, counter, word = _step(a, b, c, counter)
+            out[row, column] = _uniform(word)
+        states[row] = (a, b, c, counter)
+
+
+# With their types, so that each is compiled once.
+seeded: Any = njit("u8[:, ::1](u8[:, ::1])", cache=True)(_seeded)
+fill: Any = njit("void(u8[:, ::1], f8[:, ::1])", cache=True, error_model="numpy")(_fill)
+fill_uniforms: Any = njit("void(u8[:, ::1], f8[:, ::1])", cache=True)(_fill_uniforms)

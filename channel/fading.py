@@ -73,7 +73,7 @@ def gauss_markov(innovations: ArrayLike, correlation: ArrayLike, start: ArrayLik
     if kernel is not None:
         flat = (rho.size, noise.shape[-1])
         gain = np.empty_like(noise, order="C")
-        share = _innovation_share(rho)
+        share = innovation_share(rho)
         noise = np.ascontiguousarray(noise)
         kernel(noise.reshape(flat), rho.ravel(), share.ravel(), before.ravel(), gain.reshape(flat))
         return gain
@@ -95,7 +95,7 @@ def _filtered(noise: Complex, rho: float, before: Complex) -> Complex:
     from scipy.signal import lfilter
 
     filter_state = (rho * before)[..., None]
-    feed = [float(_innovation_share(np.asarray(rho)))]
+    feed = [float(innovation_share(np.asarray(rho)))]
     feedback = [1.0, -rho]
     gain = np.empty_like(noise)
     gain[...], _ = lfilter(feed, feedback, noise, zi=filter_state)
@@ -104,7 +104,7 @@ def _filtered(noise: Complex, rho: float, before: Complex) -> Complex:
 
 def _slot_by_slot(noise: Complex, rho: Floats, before: Complex) -> Complex:
     """Return `gauss_markov` of rows with different correlations: the sums of a filter, vectorised over the rows."""
-    gain = noise * _innovation_share(rho)[..., None]
+    gain = noise * innovation_share(rho)[..., None]
     last = before
     for slot in range(noise.shape[-1]):
         gain[..., slot] += rho * last
@@ -129,7 +129,7 @@ def advance(gain: ArrayLike, correlation: ArrayLike, slots: ArrayLike, innovatio
     """
     count = _whole("slots", slots)
     rho = within("correlation", correlation, -1.0, 1.0) ** count
-    return np.asarray(rho * np.asarray(gain) + _innovation_share(rho) * np.asarray(innovation), dtype=np.complex128)
+    return np.asarray(rho * np.asarray(gain) + innovation_share(rho) * np.asarray(innovation), dtype=np.complex128)
 
 
 def ricean(scatter: ArrayLike, k_factor: ArrayLike) -> Complex:
@@ -157,6 +157,6 @@ def _whole(quantity: str, values: ArrayLike) -> Floats:
     return count
 
 
-def _innovation_share(rho: Floats) -> Floats:
+def innovation_share(rho: Floats) -> Floats:
     """Return the amplitude of a slot's innovation, `sqrt(1 - rho^2)`, without cancellation near 1."""
     return np.asarray(np.sqrt((1.0 - rho) * (1.0 + rho)))

@@ -4,7 +4,7 @@
 ones.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -70,9 +70,7 @@ def innovations_of_seeds(seed: Callable[[int], bytes]) -> Innovations:
             return by_numpy(rows, count)
         numbers = rows.tolist()
         begun = [row for row in numbers if row not in states]
-        if begun:
-            words = np.frombuffer(b"".join(seed(row) for row in begun), "<u8").astype(np.uint64)
-            states.update(zip(begun, compiled.seeded(words.reshape(-1, 3)), strict=True))
+        states.update(zip(begun, words_of_seeds([seed(row) for row in begun]), strict=True))
         own = np.array([states[row] for row in numbers], dtype=np.uint64).reshape(-1, 4)
         draws = np.empty((rows.size, count), dtype=np.complex128)
         compiled.fill(own, _parts(draws))
@@ -85,6 +83,40 @@ def innovations_of_seeds(seed: Callable[[int], bytes]) -> Innovations:
 def generator_of(seed: bytes) -> np.random.Generator:
     """Return an SFC64 generator with a seed of 24 bytes, which must look random, as NumPy does not mix it."""
     return np.random.Generator(np.random.SFC64(_Words(seed)))  # type: ignore[arg-type]  # any ISeedSequence will do
+
+
+def words_of_seeds(seeds: Sequence[bytes]) -> Words:
+    """Return the states [n, 4] of SFC64 generators with seeds of 24 bytes, see `generator_of`."""
+    compiled = _compiled.sfc64()
+    if compiled is None:
+        return np.array([words_of(generator_of(seed)) for seed in seeds], dtype=np.uint64).reshape(-1, 4)
+    words = np.frombuffer(b"".join(seeds), "<u8").astype(np.uint64)
+    return np.asarray(compiled.seeded(words.reshape(-1, 3)))
+
+
+def words_of(generator: np.random.Generator) -> Words:
+    """Return the state [4] of an SFC64 generator."""
+    return np.asarray(generator.bit_generator.state["state"]["state"])
+
+
+def fill_normals(states: Words, out: Floats) -> None:
+    """Fill rows [r, n] with the next normals of their generators, times sqrt(1/2); update the states [r, 4]."""
+    _fill(states, out, np.random.Generator.standard_normal)
+    out *= np.sqrt(0.5)
+
+
+def fill_uniforms(states: Words, out: Floats) -> None:
+    """Fill rows [r, n] with the next uniforms in [0, 1) of their generators; update the states [r, 4]."""
+    _fill(states, out, np.random.Generator.random)
+
+
+def _fill(states: Words, out: Floats, draw: Callable[..., Any]) -> None:
+    bits = np.random.SFC64()
+    generator = np.random.Generator(bits)
+    for words, row in zip(states, out, strict=True):
+        bits.state = {"bit_generator": "SFC64", "state": {"state": words}, "has_uint32": 0, "uinteger": 0}
+        draw(generator, out=row)
+        words[:] = words_of(generator)
 
 
 def _parts(draws: Complex) -> Floats:

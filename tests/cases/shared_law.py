@@ -113,7 +113,7 @@ def durations_slots(setting, transfer, replicas, seed):
         count = int(min(after.known_slots, until - slot, last))
         over = after.ends <= count
         found[rows.device[over]] = slot + after.ends[over]
-        rows.advance(count, np.where(over, 0.0, after.sent_by(count)))
+        rows.advance(count, np.where(over, 0.0, after.settle(count)))
         rows = rows.only(~over)
         slot += count
     return found

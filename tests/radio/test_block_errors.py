@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 import simpy
+from plain_blocks import PlainBlocks, raced
 from radio_cases import DEVICE_W, SLOT_S, link, participants, snr_hz, transfers
 
 import channel
-from channel import link_adaptation
+from channel import link_columns
 from channel.link_adaptation import (
     LinkAdaptation,
-    Process,
     awgn_block_error_rate,
     grid_db,
     nr_block_error_rate,
@@ -20,6 +20,8 @@ from channel.link_adaptation import (
 )
 from channel.waves import TILE_SLOTS
 from edgefl.core.errors import InputError
+from edgefl.radio.bands.band import Band
+from edgefl.radio.bands.transfer import BandTransfer
 from edgefl.radio.messages import UPLOAD, round_trip
 from edgefl.radio.prices.slot_rates import KEPT_TILES, WaveGains
 from edgefl.radio.prices.transmission import effective_snr
@@ -74,13 +76,16 @@ def test_the_goodput_of_one_scheme_is_its_closed_form(transmissions, db):
     rates = tabulated([-10.0, 10.0], [1.0, 0.0])[None]  # slow to fall: every number of transmissions occurs
     adaptation = LinkAdaptation(np.array([0.5]), rates, transmissions=transmissions)
     lost = [float(np.interp(db + 10 * math.log10(n), [-10.0, 10.0], [1.0, 0.0])) for n in range(1, transmissions + 1)]
-    found = adaptation.adapt(Process(), np.full(slots, 10 ** (db / 10)), np.random.default_rng(2).random(slots))
+    found = raced(adaptation, np.full(slots, 10 ** (db / 10)), 2)
+    first = found[link_columns.FIRST_SENT]
     mean_slots = 1.0 + sum(lost[:-1])
     blocks = slots / mean_slots
-    assert found.first.sum() == pytest.approx(blocks, abs=4 * math.sqrt(blocks) * transmissions)
+    assert first == pytest.approx(blocks, abs=4 * math.sqrt(blocks) * transmissions)
     error = 4 * math.sqrt(0.25 / blocks)
-    assert found.lost.sum() / found.first.sum() == pytest.approx(lost[0], abs=error)
-    assert found.bps_hz.mean() == pytest.approx(0.5 * (1 - lost[-1]) / mean_slots, abs=4 * transmissions * error / 4)
+    assert found[link_columns.FIRST_LOST] / first == pytest.approx(lost[0], abs=error)
+    assert found[link_columns.BITS] / slots == pytest.approx(
+        0.5 * (1 - lost[-1]) / mean_slots, abs=4 * transmissions * error / 4
+    )
 
 
 @pytest.mark.parametrize("target", [0.02, 0.1, 0.3])
@@ -90,10 +95,10 @@ def test_in_the_long_run_the_outer_loop_meets_its_target(target, rho):
     slots = 60_000
     adaptation = LinkAdaptation(SCHEMES, RATES, target=target)
     snr = fading_snr(100.0, slots, rho=rho)
-    found = adaptation.adapt(Process(), snr, np.random.default_rng(3).random(slots))
-    first = found.first.sum()
-    lost = found.lost.sum()
-    left_over = found.after(slots).offset_db * (1 - target) / adaptation.step_db
+    found = raced(adaptation, snr, 3)
+    first = found[link_columns.FIRST_SENT]
+    lost = found[link_columns.FIRST_LOST]
+    left_over = found[link_columns.OFFSET] * (1 - target) / adaptation.step_db
     assert target * first - lost == pytest.approx(left_over, abs=1e-6 * first)
     assert lost / first == pytest.approx(target, abs=60 / 0.5 / first)
     assert lost / first == pytest.approx(target, rel=0.03)
@@ -111,38 +116,10 @@ def test_the_outer_loop_makes_up_for_curves_that_are_off():
 
     misled = Misled(SCHEMES, RATES)
     snr = np.full(slots, 60.0)
-    uniform = np.random.default_rng(4).random(slots)
-    right = adaptation.adapt(Process(), snr, uniform)
-    wrong = misled.adapt(Process(), snr, uniform)
-    assert wrong.after(slots).offset_db - right.after(slots).offset_db == pytest.approx(-3.0, abs=1.5)
-    assert wrong.bps_hz.mean() == pytest.approx(right.bps_hz.mean(), rel=0.02)
-
-
-def test_link_adaptation_does_not_depend_on_pieces_or_compilation(monkeypatch):
-    """Slot by slot the same, wherever one has looked ahead to and gone back."""
-    slots = 3_000
-    adaptation = LinkAdaptation(SCHEMES, RATES, report_delay_slots=7)
-    snr = fading_snr(10.0, slots)
-    uniform = np.random.default_rng(5).random(slots)
-    whole = adaptation.adapt(Process(), snr, uniform)
-    pieces = []
-    process = Process()
-    at = 0
-    for used in np.random.default_rng(6).integers(0, 40, size=1000).tolist():
-        last = min(at + 45, slots)
-        piece = adaptation.adapt(process, snr[at:last], uniform[at:last])
-        passed = min(used, last - at)
-        pieces.append(piece.bps_hz[:passed])
-        process = piece.after(passed)
-        at += passed
-        if at == slots:
-            break
-    assert np.array_equal(np.concatenate(pieces), whole.bps_hz[:at])
-    assert at == slots
-    monkeypatch.setattr(link_adaptation, "_loop", lambda: link_adaptation._adapt)
-    plain = adaptation.adapt(Process(), snr, uniform)
-    assert np.array_equal(plain.bps_hz, whole.bps_hz)
-    assert plain.after(slots) == whole.after(slots)
+    right = raced(adaptation, snr, 4)
+    wrong = raced(misled, snr, 4)
+    assert wrong[link_columns.OFFSET] - right[link_columns.OFFSET] == pytest.approx(-3.0, abs=1.5)
+    assert wrong[link_columns.BITS] == pytest.approx(right[link_columns.BITS], rel=0.02)
 
 
 # Transfers
@@ -175,12 +152,64 @@ def test_the_slots_of_a_still_channel_are_those_of_its_blocks(sharing):
     uniform = of.streams.sequence("blocks_up", 5, 0, 0).random(5_000)
     snr = snr_hz(DEVICE_W, 200.0) / 1e6
     adaptation = of.pricing.engine.adaptation
-    bits = adaptation.adapt(Process(), np.full(5_000, snr), uniform).bps_hz * 1e6 * SLOT_S
+    blocks = PlainBlocks(adaptation, uniform.tolist())
+    bits = np.array([blocks.step(snr) for _ in uniform]) * 1e6 * SLOT_S
     slots = int((bits.cumsum() < 3e5).sum()) + 1
     assert up.duration_s == pytest.approx([slots * SLOT_S])
     assert 50 < slots < 5_000
     ideal = math.ceil(3e5 / (of.pricing.budget.efficiency.bps_hz(snr) * 1e6 * SLOT_S))
     assert 0.8 * ideal < slots < 1.6 * ideal
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("seed", range(6))
+def test_transfers_that_join_at_any_time_have_the_slots_of_a_plain_program(seed):
+    """Slot by slot, with the draws of each transfer; several begin in one slot, and each has an equal share."""
+    of = link(**BLOCKS, bandwidth_hz=2e6, sharing="processor", fading="rayleigh", shadowing_db=0.0)
+    rng = np.random.default_rng(seed)
+    begins = np.sort(rng.integers(0, 60, 7)) // 8 * 8
+    payload_bits = rng.uniform(2e4, 3e5, 7)
+    who = participants(of, np.arange(7), distance_m=200.0)
+    env = simpy.Environment()
+    band = Band(env, of.pricing.engine, "up")
+    sent = []
+
+    def send(row):
+        one = who.only(np.array([row]))
+        transfer = BandTransfer(
+            participant=one,
+            attempt=0,
+            left_bits=payload_bits[row],
+            longest_slots=10**6,
+            gain=one.start[0],
+            draws=None,
+        )
+        yield env.timeout(begins[row] * SLOT_S)
+        yield band.send(transfer)
+        sent.append((row, transfer.slots, transfer.first_sent, transfer.first_lost))
+
+    for row in range(7):
+        env.process(send(row))
+    env.run()
+    most = 20_000
+    adaptation = of.pricing.engine.adaptation
+    blocks = [
+        PlainBlocks(adaptation, of.streams.sequence("blocks_up", row, 0, 0).random(most).tolist()) for row in range(7)
+    ]
+    draws = of.pricing.fading.innovations("up", who, 0)(np.arange(7), most)
+    power = np.abs(channel.fading.gauss_markov(draws, who.correlation, who.start)) ** 2
+    power_hz = who.tx_power_w * who.drop.path_gain / of.pricing.budget.noise_w_hz["up"]
+    left_bits = payload_bits.copy()
+    slots = np.zeros(7, dtype=int)
+    for slot in range(most):
+        active = np.flatnonzero((begins <= slot) & (left_bits > 0))
+        for row in active.tolist():
+            share_hz = 2e6 / active.size
+            bits = blocks[row].step(power[row, slots[row]] * (power_hz[row] / share_hz)) * share_hz * SLOT_S
+            left_bits[row] = max(left_bits[row] - bits, 0.0)
+            slots[row] += 1
+    assert (left_bits == 0).all()
+    assert sorted(sent) == [(row, slots[row], blocks[row].first, blocks[row].lost) for row in range(7)]
 
 
 def test_side_by_side_each_has_its_own_blocks():
@@ -218,9 +247,9 @@ def test_a_cut_transfer_has_sent_the_blocks_that_had_arrived(sharing):
     env.run(process)
     uniform = of.streams.sequence("blocks_up", 5, 0, 0).random(100)
     snr = snr_hz(DEVICE_W, 200.0) / 1e6
-    bits = of.pricing.engine.adaptation.adapt(Process(), np.full(100, snr), uniform).bps_hz * 1e6 * SLOT_S
+    blocks = PlainBlocks(of.pricing.engine.adaptation, uniform.tolist())
     assert found[0].cut == "late"
-    assert found[0].sent_bits == pytest.approx(bits.sum())
+    assert found[0].sent_bits == pytest.approx(sum(blocks.step(snr) for _ in uniform) * 1e6 * SLOT_S)
 
 
 def test_a_link_that_only_repetition_carries_is_not_hopeless():

@@ -1,14 +1,16 @@
 """The clock of a shared band, which divides it whenever a transfer begins or ends."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import simpy
 
+from channel.link_race import Table
 from edgefl.core.arrays import Bools, Floats, Ints
 from edgefl.core.times import SAME_STEP, call_at, steps_begun, steps_completed
+from edgefl.radio.bands.block_race import BlockRace
 from edgefl.radio.bands.memory import BandMemory
-from edgefl.radio.bands.progress import BandProgress
+from edgefl.radio.bands.progress import BandProgress, Progress
 from edgefl.radio.bands.rows import BandRows
 from edgefl.radio.bands.transfer import BandTransfer
 from edgefl.radio.budget.band_users import BandUsers
@@ -21,7 +23,7 @@ from edgefl.radio.transfers import OnAir, Way, ignore_on_air
 class BandClock:
     """Transfers whose shares depend on each other, on one grid of slots.
 
-    Between two divisions all shares hold. `_sent_by(k)` returns the bits of each transfer k slots after a division.
+    Between two divisions all shares hold. `_ahead` knows how many bits each transfer has sent some slots after one.
     """
 
     def __init__(
@@ -43,11 +45,13 @@ class BandClock:
         self._memory: BandMemory | None = None  # of an allocation in time, which gives turns
         if engine.budget.radio.allocation.in_time:
             self._memory = BandMemory(engine.budget.radio.allocation, self._slot_s)
-        self._progress = BandProgress(engine, way)
-        self._rows = BandRows.of([], len(engine.budget.group))
+        self._share_hz: Floats | None = None  # of the transfers; None: to be divided
+        self._engines = BandProgress(engine, way)
+        self._rows = BandRows.of([], len(engine.budget.group), self._begin_blocks([]))
         self._joining: list[BandTransfer] = []  # since the last division
         self._slot = 0  # everything before this slot is accounted for
-        self._sent_by: Callable[[int], Floats] = _no_division
+        self._ahead: Progress | BlockRace | None = None  # since the last division; None after `_slot` has moved on
+        self._horizon = 0  # slots for which the shares hold at most
         self._version = 0  # number of the division: SimPy cannot cancel a timeout, so wake-ups of older ones do nothing
 
     def send(self, transfer: BandTransfer) -> simpy.Event:
@@ -91,6 +95,7 @@ class BandClock:
         if row is not None:  # it may have ended at that boundary
             transfer.move(drop)
             self._rows.move(row, failing_slots)
+            self._share_hz = None
         self._divide_soon()
 
     def _switch(self, transfer: BandTransfer, air: float, power_share: float) -> None:
@@ -104,10 +109,10 @@ class BandClock:
     def _join(self, transfer: BandTransfer, slot: int) -> None:
         if transfer.done is None:  # withdrawn before its first slot
             return
-        self._advance(slot)
         if transfer.through:  # it has nothing to send, or no slot left to send it in
             transfer.done.succeed()
             return
+        self._advance(slot)
         self._joining.append(transfer)
         self._divide_soon()
 
@@ -130,13 +135,13 @@ class BandClock:
             self._users.advance(slot * self._slot_s, self._transfers())
         if count == 0 or not len(self._rows):
             return
+        if self._ahead is None:
+            raise AssertionError(f"{count} slots were accounted for without a division of the band")
         before_bits = self._rows.sent_bits.copy()
-        self._rows.advance(count, self._sent_by(count))
+        self._rows.advance(count, self._ahead.settle(count))
         if self._memory is not None:
             self._memory.note(self._rows.device, slot - count, count, self._rows.sent_bits - before_bits)
-        if self._engine.adaptation is not None:
-            self._rows.advance_blocks(count)
-        self._sent_by = _no_division  # invalid until the division that follows
+        self._ahead = None
         through = self._rows.through
         if through.any():
             for transfer in self._rows.transfers[through]:
@@ -147,15 +152,18 @@ class BandClock:
     def _remove(self, leaving: Bools) -> None:
         self._rows.write_back(np.flatnonzero(leaving))
         self._rows = self._rows.only(~leaving)
+        self._share_hz = None
 
     def _divide(self) -> None:
         if self._joining:
-            self._rows = self._rows.with_more(self._joining)
+            self._rows = self._rows.with_more(self._joining, self._begin_blocks(self._joining))
             self._joining = []
+            self._share_hz = None
         rows = self._rows
         if not len(rows):
             return
-        share_hz = self._shares()
+        if self._share_hz is None:
+            self._share_hz = self._shares()
         horizon = int((rows.limit_slots - rows.slots).min())  # the nearest limit
         if self._memory is not None:
             horizon = min(horizon, self._memory.every_slots)
@@ -163,11 +171,23 @@ class BandClock:
             change_s = self._users.next_change_s(self._transfers())
             if change_s < np.inf:  # a change within a slot counts from the next slot on
                 horizon = min(horizon, max(steps_begun(change_s, self._slot_s) - self._slot, 1))
-        progress = self._progress.divide(rows, share_hz, self._slot, horizon)
-        self._sent_by = progress.sent_by
+        self._horizon = horizon
+        self._ahead = self._engines.divide(rows, self._share_hz, self._slot, horizon)
         self._version += 1
+        self._wake_after(min(self._ahead.slots, horizon))
+
+    def _begin_blocks(self, transfers: Sequence[BandTransfer]) -> Table | None:
+        """Return the processes of transport blocks [n] of transfers that begin."""
+        ids = [transfer.device for transfer in transfers]
+        indices = [transfer.participant.index for transfer in transfers]
+        attempts = [transfer.attempt_in_round for transfer in transfers]
+        start = np.array([transfer.gain for transfer in transfers], dtype=np.complex128)
+        return self._engine.block_table(self._way, ids, indices, attempts, start)
+
+    def _wake_after(self, slots: int) -> None:
+        """Wake up some slots after the last division, unless the band is divided before."""
         version = self._version
-        wake = self._slot + min(progress.slots, horizon)
+        wake = self._slot + slots
         self._call_at(wake, lambda: self._wake_if(version, wake))
 
     def _transfers(self) -> Ints:
@@ -175,9 +195,15 @@ class BandClock:
         return np.bincount(self._rows.cell, minlength=len(self._budget.group))
 
     def _wake_if(self, version: int, slot: int) -> None:
-        if version == self._version:
-            self._advance(slot)
-            self._divide_soon()
+        if version != self._version:
+            return
+        if self._ahead is not None and self._ahead.goes_on():
+            self._wake_after(self._ahead.slots)
+            return
+        if slot - self._slot == self._horizon:
+            self._share_hz = None
+        self._advance(slot)
+        self._divide_soon()
 
     def _shares(self) -> Floats:
         """Return the bandwidths [n] that carry payload, averaged over time.
@@ -231,7 +257,7 @@ class BandClock:
         """
         rows = self._rows
         ahead = int(min((rows.limit_slots - rows.slots).min(), memory.every_slots))
-        bps_hz = self._progress.coming_bps_hz(rows, self._slot, ahead).mean(axis=1)
+        bps_hz = self._engines.mean_bps_hz(rows, self._slot, ahead)
         turns = np.zeros(len(rows))
         for cell in np.unique(rows.cell):
             own = np.flatnonzero(rows.cell == cell)
@@ -257,8 +283,3 @@ class BandClock:
             index=rows.index,
             others=others,
         )
-
-
-def _no_division(count: int) -> Floats:
-    """Raise an error, as no shares were given out."""
-    raise AssertionError(f"{count} slots were accounted for without a division of the band")

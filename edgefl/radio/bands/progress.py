@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 import channel
-from channel.rate import SHANNON
 from channel.transfer import MAX_SLOTS
 from edgefl.core.arrays import Floats, Ints, Rows
 from edgefl.core.times import SAME_STEP
+from edgefl.radio.bands.block_race import BlockRace
 from edgefl.radio.bands.rows import BandRows
-from edgefl.radio.prices.transmission import TransmissionEngine, effective_snr
+from edgefl.radio.prices.transmission import TransmissionEngine
 from edgefl.radio.transfers import Way
 
 LOOK_AHEAD_VALUES = 2**15  # slots of a race, all transfers together: bounds the memory
@@ -21,7 +21,7 @@ LOOK_AHEAD_MARGIN = 1.1  # slots looked ahead over those expected: fading makes 
 LONG = 4.0  # times the length that `fast` needs: from here on it estimates a walked transfer again
 
 SentBy = Callable[[int], Floats]
-"""Returns the bits of each transfer [n] some slots after a division."""
+"""Returns the bits of each transfer [n] that are sent in some slots after a division."""
 
 
 class Progress(NamedTuple):
@@ -29,12 +29,16 @@ class Progress(NamedTuple):
 
     ends: Floats  # [n] slots after which each ends; infinite: not known yet, or never
     known_slots: int  # for which the progress is known
-    sent_by: SentBy  # [n], up to `known_slots`
+    settle: SentBy  # [n], up to `known_slots`
 
     @property
     def slots(self) -> int:
         """The slots until the first transfer ends, or until further slots must be drawn."""
         return int(min(self.ends.min(initial=np.inf), self.known_slots))
+
+    def goes_on(self) -> bool:
+        """See BlockRace; here a division follows."""
+        return False
 
 
 class BandProgress:
@@ -51,7 +55,7 @@ class BandProgress:
         self._slot_s = engine.budget.radio.slot_s
         self._slot_shares = engine.budget.resources.slot_shares(way)  # [slots] of a frame; None: slots are alike
 
-    def divide(self, rows: BandRows, share_hz: Floats, slot: int, horizon: int) -> Progress:
+    def divide(self, rows: BandRows, share_hz: Floats, slot: int, horizon: int) -> Progress | BlockRace:
         """Return the progress of transfers [n] on new shares of the band.
 
         Args:
@@ -60,7 +64,16 @@ class BandProgress:
             slot: number of the slot that begins, in the run.
             horizon: slots for which the progress is needed.
         """
-        if not self._engine.fast or self._engine.adaptation is not None or rows.in_time.all():
+        if self._engine.adaptation is not None:
+            return BlockRace(
+                adaptation=self._engine.adaptation,
+                rows=rows,
+                share_hz=share_hz,
+                slot=slot,
+                slot_s=self._slot_s,
+                most_slots=horizon,
+            )
+        if not self._engine.fast or rows.in_time.all():
             rows.walked[:] = True
             return self._walk(rows, np.arange(len(rows)), share_hz, slot, horizon)
         if (rows.walked & (share_hz * LONG > rows.walked_hz)).all():  # all are short, and stay so
@@ -80,10 +93,11 @@ class BandProgress:
         ]
         return _together(len(rows), parts)
 
-    def coming_bps_hz(self, rows: BandRows, slot: int, ahead: int) -> Floats:
-        """Return the spectral efficiencies [n, ahead] of transfers in the coming slots, if all are walked."""
+    def mean_bps_hz(self, rows: BandRows, slot: int, ahead: int) -> Floats:
+        """Return the mean spectral efficiencies [n] of transfers in the coming slots, if all are walked."""
         every = np.arange(len(rows))
-        return self._coming_bps_hz(rows, every, slot, ahead, np.full(len(rows), float(LEAST_AHEAD_SLOTS)))
+        expected_slots = np.full(len(rows), float(LEAST_AHEAD_SLOTS))
+        return np.asarray(self._coming_bps_hz(rows, every, slot, ahead, expected_slots).mean(axis=1))
 
     def _walk(self, rows: BandRows, walked: Rows, share_hz: Floats, slot: int, horizon: int) -> Progress:
         """Walk some rows slot by slot until the first one ends, or until further gains must be drawn."""
@@ -109,8 +123,6 @@ class BandProgress:
     def _coming_bps_hz(self, rows: BandRows, walked: Rows, slot: int, ahead: int, expected_slots: Floats) -> Floats:
         """Return the spectral efficiencies [r, ahead] of some rows in the coming slots."""
         efficiency = self._budget.efficiency
-        if self._engine.adaptation is not None:
-            return self._coming_blocks(rows, slot, ahead, expected_slots)
         in_time = rows.in_time[walked]
         if in_time.all():
             bps_hz = np.empty((walked.size, ahead))
@@ -122,24 +134,6 @@ class BandProgress:
         if self._slot_shares is not None:
             places = (slot + np.arange(ahead)) % self._slot_shares.size
             bps_hz = bps_hz * self._slot_shares[places]
-        return bps_hz
-
-    def _coming_blocks(self, rows: BandRows, slot: int, ahead: int, expected_slots: Floats) -> Floats:
-        """Return the spectral efficiencies [n, ahead] that link adaptation delivers in the coming slots."""
-        bps_hz = np.zeros((len(rows), ahead))
-        in_time = rows.in_time
-        if not in_time.all():
-            snr = rows.look_ahead(np.arange(len(rows)), ahead, expected_slots) * rows.mean_snr[:, None]
-        for row, transfer in enumerate(rows.transfers):
-            if not rows.mean_snr[row] > 0:  # without a share it sends no blocks
-                continue
-            if transfer.blocks is None:
-                transfer.begin_blocks(self._engine.blocks(self._way, transfer.participant, transfer.attempt))
-            if in_time[row]:
-                met = effective_snr(rows.bps_hz_in_time(row, slot, ahead, SHANNON, self._slot_s))
-            else:
-                met = snr[row]
-            bps_hz[row] = transfer.blocks.bps_hz(met)
         return bps_hz
 
     def _go_on_steadily(self, rows: BandRows, steady: Rows, share_hz: Floats) -> Progress:
@@ -245,7 +239,7 @@ def _together(count: int, parts: Sequence[tuple[Rows, Progress]]) -> Progress:
         bits = np.zeros(count)
         for at, progress in parts:
             if at.size:
-                bits[at] = progress.sent_by(slots)
+                bits[at] = progress.settle(slots)
         return bits
 
     ends = np.full(count, np.inf)

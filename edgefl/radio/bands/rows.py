@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 import channel
+from channel import link_columns, link_race
 from channel.cumulants import LINES
+from channel.link_race import Table, Words
 from channel.rate import Efficiency
 from edgefl.core.arrays import Bools, Complex, Floats, Ints, Rows
 from edgefl.radio.bands.transfer import BandTransfer
@@ -78,11 +80,25 @@ class BandRows:
     powers: Objects  # arrays [drawn]: |h|^2 in these slots
     drawn: Ints  # slots
     used: Ints  # of the slots drawn, those that are over
+    sources: Ints  # of the fading, see channel.link_race; this and the rest only with link adaptation
+    block_state: Floats  # [n, k], as the next four, the columns of channel.link_race.Table
+    block_gains: Complex
+    block_draws: Floats
+    fading_words: Words
+    block_words: Words
 
     @classmethod
-    def of(cls, transfers: Sequence[BandTransfer], sites: int) -> BandRows:
-        """Return the rows of transfers that have just begun, in a layout of so many base stations."""
+    def of(cls, transfers: Sequence[BandTransfer], sites: int, blocks: Table | None = None) -> BandRows:
+        """Return the rows of transfers that have just begun, in a layout of so many base stations.
+
+        Args:
+            transfers: [n] of them.
+            sites: base stations.
+            blocks: their processes of transport blocks [n]; None without link adaptation.
+        """
         count = len(transfers)
+        if blocks is None:
+            blocks = Table._make(np.empty((count, 0)) for _ in Table._fields)
 
         def column(name: str, kind: type) -> Any:
             return np.array([getattr(transfer, name) for transfer in transfers], dtype=kind)
@@ -117,7 +133,7 @@ class BandRows:
             mean_snr=np.full(count, np.nan),
             mean_bps_hz=np.full(count, np.nan),
             share_hz=np.full(count, np.nan),
-            attempt=np.array([t.participant.attempts_before + t.attempt for t in transfers], dtype=np.int64),
+            attempt=column("attempt_in_round", np.int64),
             walked=np.zeros(count, dtype=np.bool_),
             walked_from=np.zeros(count, dtype=np.int64),
             walked_hz=np.full(count, np.nan),
@@ -137,10 +153,21 @@ class BandRows:
             powers=_objects([np.empty(0)] * count),
             drawn=np.zeros(count, dtype=np.int64),
             used=np.zeros(count, dtype=np.int64),
+            sources=np.array([_source(transfer) for transfer in transfers], dtype=np.int64),
+            block_state=blocks.state,
+            block_gains=blocks.gains,
+            block_draws=blocks.draws,
+            fading_words=blocks.fading,
+            block_words=blocks.chance,
         )
 
     def __len__(self) -> int:
         return len(self.device)
+
+    @property
+    def blocks(self) -> Table:
+        """The processes of transport blocks [n]."""
+        return Table(self.block_state, self.block_gains, self.block_draws, self.fading_words, self.block_words)
 
     @property
     def through(self) -> Bools:
@@ -151,12 +178,12 @@ class BandRows:
         """Return some of the rows."""
         return BandRows(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
-    def with_more(self, transfers: Sequence[BandTransfer]) -> BandRows:
-        """Return these rows and those of transfers that have just begun, in order.
+    def with_more(self, transfers: Sequence[BandTransfer], blocks: Table | None) -> BandRows:
+        """Return these rows and those of transfers that have just begun, in order; see `of`.
 
         Sums and draws take the transfers in this order, whatever the order of the events that brought them.
         """
-        more = BandRows.of(transfers, self.all_gains.shape[1])
+        more = BandRows.of(transfers, self.all_gains.shape[1], blocks)
         both = {field.name: (getattr(self, field.name), getattr(more, field.name)) for field in fields(self)}
         joined = BandRows(**{name: np.concatenate(parts) for name, parts in both.items()})
         return joined.only(np.lexsort((joined.index, joined.device)))
@@ -194,7 +221,15 @@ class BandRows:
                 float(self.band_slots[row]),
                 float(self.sinr_slots[row]),
                 self._ended_gain(row, last_gain),
+                *self._first_blocks(row),
             )
+
+    def _first_blocks(self, row: int) -> tuple[int, int]:
+        """Return the blocks that a row has sent for the first time, and those of them that were lost then."""
+        if not self.block_state.size:
+            return 0, 0
+        first = self.block_state[row]
+        return int(first[link_columns.FIRST_SENT]), int(first[link_columns.FIRST_LOST])
 
     def _ended_gain(self, row: int, last_gain: complex) -> Callable[[], complex]:
         """Return a function of the fading's gain after the transfer of a row, whose last slot had `last_gain`."""
@@ -225,12 +260,6 @@ class BandRows:
         self.used = np.minimum(self.used + count, self.drawn)
         self.epoch_samples += count * self.worth
 
-    def advance_blocks(self, count: int) -> None:
-        """Advance the processes of transport blocks by `count` slots."""
-        for transfer in self.transfers:
-            if transfer.blocks is not None:
-                transfer.blocks.advance(count)
-
     def begin_walking(self, rows: Rows) -> None:
         """Walk some rows slot by slot from now on; their fading has gone on since they were walked before."""
         paused = rows[self.slots[rows] > self.walked_until[rows]]
@@ -251,6 +280,8 @@ class BandRows:
 
     def last_gain(self, rows: Rows) -> Complex:
         """Return the fading's gains in the last slot of some rows [r]."""
+        if self.block_state.size:
+            return link_race.last_gains(self.blocks)[rows]
         last = self.gain[rows]
         for position, row in enumerate(rows.tolist()):
             if self.used[row]:
@@ -318,6 +349,13 @@ class BandRows:
         self.gain[rows] = last
         self.drawn[rows] = target
         self.used[rows] = 0
+
+
+def _source(transfer: BandTransfer) -> int:
+    """Return where the fading of a transfer comes from."""
+    if transfer.gains_in_time is not None:
+        return link_columns.GIVEN
+    return link_columns.CONSTANT if transfer.constant else link_columns.PROCESS
 
 
 def _objects(values: Sequence[object]) -> Objects:

@@ -10,7 +10,6 @@ from channel.transfer import Innovations
 from edgefl.core.arrays import Floats
 from edgefl.radio.drop import Drop
 from edgefl.radio.participants import Participants
-from edgefl.radio.prices.blocks import BlockProcess
 from edgefl.radio.prices.slot_rates import gains_in_time
 
 
@@ -50,9 +49,8 @@ class BandTransfer:
         self.full_power_slots = 0.0  # slots at full power that take as much energy
         self.band_slots = 0.0  # slots on the direction's whole band that occupy as much of it
         self.sinr_slots = 0.0  # sum over the slots with the radio on of the SNR with interference, before fading
-        self.first_sent = 0  # blocks that were sent for the first time over base stations that served it before
+        self.first_sent = 0  # blocks that were sent for the first time
         self.first_lost = 0  # of these, the blocks that were lost then
-        self.blocks: BlockProcess | None = None  # its transport blocks, once the band has looked at them
         self.done: simpy.Event | None = None  # fires at its end; None while it is not on the band
         self._attach(participant, gain, draws)
 
@@ -69,8 +67,11 @@ class BandTransfer:
         self.gains_in_time = gains_in_time(participant)  # None where the fading is a process of slots
         self.begin_fading(gain)
         self.draws = draws
-        self.first_sent, self.first_lost = self.first_blocks
-        self.blocks = None
+
+    @property
+    def attempt_in_round(self) -> int:
+        """The attempt's number among all of the participation in this direction, a part of its draws' key."""
+        return self.participant.attempts_before + self.attempt
 
     @property
     def through(self) -> bool:
@@ -88,13 +89,6 @@ class BandTransfer:
         if not self.bits_over_snr:
             return np.array([np.inf])
         return np.array([self.sent_bits / self.bits_over_snr])
-
-    @property
-    def first_blocks(self) -> tuple[int, int]:
-        """The blocks that were sent for the first time so far, and those of them that were lost then."""
-        if self.blocks is None:
-            return self.first_sent, self.first_lost
-        return self.first_sent + self.blocks.first_sent, self.first_lost + self.blocks.first_lost
 
     def go_on(self, participant: Participants, gain: complex, draws: Innovations, paused_slots: int) -> None:
         """Continue after a pause over the base station that now serves the device [1], with another fading."""
@@ -118,10 +112,6 @@ class BandTransfer:
         self.path_gain = float(drop.path_gain[0])
         self.all_gains = drop.all_gains[0]
         self.k_factor = float(drop.k_factor[0])
-
-    def begin_blocks(self, blocks: BlockProcess) -> None:
-        """Take the transport blocks of the attempt over the base station that serves it."""
-        self.blocks = blocks
 
     def restart(self, bits: float) -> None:
         """Send the payload again from its beginning."""
@@ -154,8 +144,10 @@ class BandTransfer:
         band_slots: float,
         sinr_slots: float,
         gain: Callable[[], complex],
+        first_sent: int,
+        first_lost: int,
     ) -> None:
-        """Take over the counts of the band's clock at the end."""
+        """Take over the counts of the band's clock at the end; those of blocks add to those of other base stations."""
         self.left_bits = left_bits
         self.sent_bits = sent_bits
         self.bits_over_snr = bits_over_snr
@@ -165,3 +157,5 @@ class BandTransfer:
         self.band_slots = band_slots
         self.sinr_slots = sinr_slots
         self._gain = gain
+        self.first_sent += first_sent
+        self.first_lost += first_lost

@@ -144,7 +144,6 @@ class SharedCarrier:
 
 def _spent_on(transfer: BandTransfer, slot_s: float) -> TransferResult:
     """Return what one attempt has taken besides its duration, to which waiting for its first slot belongs."""
-    first_sent, first_lost = transfer.first_blocks
     return TransferResult(
         duration_s=0.0,
         air_s=transfer.air_slots * slot_s,
@@ -153,6 +152,6 @@ def _spent_on(transfer: BandTransfer, slot_s: float) -> TransferResult:
         delivered=False,
         band_s=transfer.band_slots * slot_s,
         sinr_s=transfer.sinr_slots * slot_s,
-        first_sent=first_sent,
-        first_lost=first_lost,
+        first_sent=transfer.first_sent,
+        first_lost=transfer.first_lost,
     )

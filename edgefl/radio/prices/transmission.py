@@ -6,21 +6,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 import channel
+from channel import link_columns, link_race
+from channel.link_adaptation import LinkAdaptation
 from channel.rate import SHANNON
-from channel.transfer import MAX_SLOTS, Innovations, Walk
+from channel.transfer import MAX_SLOTS, Walk
 from edgefl.core.arrays import Bools, Complex, Floats, Ids, Ints, Rows
 from edgefl.core.streams import Purpose, Streams
 from edgefl.core.times import SAME_STEP
 from edgefl.radio.budget.link_budget import LinkBudget
-from edgefl.radio.gains.small_scale import FadingDraws, coming_gains
+from edgefl.radio.gains.small_scale import INNOVATIONS, FadingDraws
 from edgefl.radio.participants import Participants
-from edgefl.radio.prices.blocks import BlockProcess
 from edgefl.radio.prices.fast_draws import NORMALS, FastDraws, gains_afterwards
 from edgefl.radio.prices.offer import Offer
 from edgefl.radio.prices.slot_rates import FramedRates, ProcessRates, RatesInTime, rates_in_time
@@ -97,7 +99,7 @@ class TransmissionEngine:
     def carry(self, attempt: TransmissionAttempt) -> Carried:
         """Return the course of an attempt; without a limit it takes at most `MAX_SLOTS`."""
         if self.adaptation is not None:
-            return self._walk_blocks(attempt)
+            return self._walk_blocks(attempt, self.adaptation)
         if self.estimates(attempt.participants):
             walk = self._estimate(attempt)
         else:
@@ -123,71 +125,65 @@ class TransmissionEngine:
             limit_slots = attempt.limit_slots
         return channel.transfer.walk_until(limit_slots, *self._arguments(attempt), draws, participants.start, *rest)
 
-    def blocks(self, way: Way, participant: Participants, number: int) -> BlockProcess | None:
-        """Return the transport blocks of attempt `number` of one participant [1]; None without link adaptation."""
+    def block_table(
+        self, way: Way, ids: Sequence[int], indices: Sequence[int], attempts: Sequence[int], start: Complex
+    ) -> link_race.Table | None:
+        """Return the processes of transport blocks of attempts [n] before their first slots.
+
+        Args:
+            way: their direction.
+            ids: [n] the devices.
+            indices: [n] of the selections that chose them.
+            attempts: [n] numbers among all attempts of the participation in this direction.
+            start: [n] the fading's gains in the slots before.
+
+        Returns:
+            The table; None without link adaptation.
+        """
         if self.adaptation is None:
             return None
-        attempt = participant.attempts_before + number
-        generator = self._streams.sequence(BLOCKS[way], int(participant.drop.ids[0]), participant.index, attempt)
-        return BlockProcess(self.adaptation, generator)
+        keys = list(zip(ids, indices, attempts, strict=True))
+        fading_seeds = [self._streams.sequence_seed(INNOVATIONS[way], *key) for key in keys]
+        block_seeds = [self._streams.sequence_seed(BLOCKS[way], *key) for key in keys]
+        return link_race.begin(self.adaptation, start, fading_seeds, block_seeds)
 
-    def _walk_blocks(self, attempt: TransmissionAttempt) -> Carried:
+    def _walk_blocks(self, attempt: TransmissionAttempt, adaptation: LinkAdaptation) -> Carried:
         """Carry an attempt slot by slot, each with a block of a scheme that is adapted to the link."""
-        count = len(attempt.participants)
-        slots, first_sent, first_lost = np.zeros((3, count), dtype=np.int64)
-        carried = Carried(slots, np.zeros(count), attempt.participants.start.copy(), first_sent, first_lost)
-        for row in range(count):
-            one = attempt.only(np.array([row]))
-            limit_slots = MAX_SLOTS if one.limit_slots is None else int(one.limit_slots[0])
-            for column, value in zip(carried, self._walk_one(one, limit_slots), strict=True):
-                column[row] = value
-        return carried
-
-    def _walk_one(self, attempt: TransmissionAttempt, limit_slots: int) -> tuple[int, float, complex, int, int]:
-        """Return the values of `Carried` of one transfer [1] by link adaptation."""
-        participant = attempt.participants
-        blocks = self.blocks(attempt.offer.way, participant, attempt.number)
-        if blocks is None:
-            raise AssertionError("this radio has no link adaptation")
-        draws = self._fading.innovations(attempt.offer.way, participant, attempt.number)
-        slot_hz_s = float(attempt.offer.bandwidth_hz[0]) * self._slot_s
-        payload_bits = float(attempt.offer.slot_payload_bits[0])
-        gain = complex(participant.start[0])
-        slots = 0
-        sent_bits = 0.0
-        while sent_bits < payload_bits and slots < limit_slots:
-            ahead = min(BLOCKS_AT_ONCE, limit_slots - slots)
-            snr, gains = self._coming_snr(attempt, draws, gain, slots, ahead)
-            total_bits = blocks.bps_hz(snr) * slot_hz_s
-            total_bits[0] += sent_bits
-            total_bits.cumsum(out=total_bits)
-            used = min(int((total_bits < payload_bits).sum()) + 1, ahead)
-            blocks.advance(used)
-            slots += used
-            sent_bits = float(total_bits[used - 1])
-            gain = complex(gains[used - 1])
-        return slots, min(sent_bits, payload_bits), gain, blocks.first_sent, blocks.first_lost
-
-    def _coming_snr(
-        self, attempt: TransmissionAttempt, draws: Innovations, before: complex, first: int, ahead: int
-    ) -> tuple[Floats, Complex]:
-        """Return the SNRs and the fading gains [ahead] of one transfer [1] in its slots from `first` on."""
-        participant = attempt.participants
-        rates = rates_in_time(participant, SHANNON, self._slot_s, attempt.offer.bandwidth_hz, attempt.offer.mean_snr)
+        participants = attempt.participants
+        offer = attempt.offer
+        count = len(participants)
+        indices = [participants.index] * count
+        numbers = [participants.attempts_before + attempt.number] * count
+        table = self.block_table(offer.way, participants.drop.ids.tolist(), indices, numbers, participants.start)
+        assert table is not None  # noqa: S101 - there is link adaptation
+        slot_hz_s = offer.bandwidth_hz * self._slot_s
+        payload_bits = offer.slot_payload_bits
+        links = link_race.links(
+            participants.correlation, participants.drop.k_factor, offer.mean_snr, slot_hz_s, payload_bits
+        )
+        rates = rates_in_time(participants, SHANNON, self._slot_s, offer.bandwidth_hz, offer.mean_snr)
+        sources = np.where(participants.constant, link_columns.CONSTANT, link_columns.PROCESS)
         if rates is not None:
-            bits = rates.slot_bits(np.array([0]), np.array([first]), ahead)[0]
-            return effective_snr(bits / (attempt.offer.bandwidth_hz[0] * self._slot_s)), np.full(ahead, before)
-        gains = coming_gains(
-            [draws],
-            np.array([before]),
-            ahead,
-            correlation=participant.correlation,
-            hold_slots=np.array([1]),
-            constant=participant.constant,
-            first_slot=np.array([first]),
-        )[0]
-        power = np.abs(channel.fading.ricean(gains, participant.drop.k_factor[0])) ** 2
-        return attempt.offer.mean_snr[0] * power, gains
+            sources[:] = link_columns.GIVEN
+        slots = np.zeros(count, dtype=np.int64)
+        for row in range(count):
+            of_row = slice(row, row + 1)
+            one = table.only(row)
+            limit_slots = MAX_SLOTS if attempt.limit_slots is None else int(attempt.limit_slots[row])
+            while one.state[0, link_columns.BITS] < payload_bits[row] and slots[row] < limit_slots:
+                ahead = min(BLOCKS_AT_ONCE, limit_slots - int(slots[row]))
+                given = None
+                if rates is not None:
+                    bits = rates.slot_bits(np.array([row]), slots[of_row], ahead)
+                    given = effective_snr(bits / slot_hz_s[row])
+                slots[row] += link_race.race(adaptation, one, links[of_row], sources[of_row], ahead, given)
+        gain = participants.start.copy()
+        if rates is None:
+            gain = link_race.last_gains(table)
+        first_sent = table.state[:, link_columns.FIRST_SENT].astype(np.int64)
+        first_lost = table.state[:, link_columns.FIRST_LOST].astype(np.int64)
+        sent_bits = np.minimum(table.state[:, link_columns.BITS], payload_bits)
+        return Carried(slots, sent_bits, gain, first_sent, first_lost)
 
     def _walk_given(self, attempt: TransmissionAttempt) -> Walk:
         """Carry an attempt over slots with given bits: fading in time, or a frame's direction."""
