@@ -213,13 +213,10 @@ class Measurements:
 
     def add(self, powers_db: Floats) -> None:
         """Add powers [t, cells] at the measurements that follow."""
-        from scipy.signal import lfilter  # slow to import, and only needed for handover
-
         levels_db = powers_db
         if self._share < 1:
             last_db = powers_db[0] if self._last_db is None else self._last_db
-            kept = 1 - self._share
-            levels_db, _ = lfilter([self._share], [1.0, -kept], powers_db, axis=0, zi=kept * last_db[None])
+            levels_db = filtered(powers_db, self._share, last_db)
         if self.levels_db.size:
             levels_db = np.concatenate([self.levels_db, levels_db])
         self.levels_db = levels_db
@@ -233,6 +230,16 @@ class Measurements:
         """Forget the measurements of the last base station, which end with number `last`; the filter continues."""
         self._last_db = self.levels_db[last]
         self.levels_db = np.empty((0, 0))
+
+
+def filtered(powers_db: Floats, share: float, last_db: Floats) -> Floats:
+    """Return powers [t, cells] after the layer-3 filter, whose last output was `last_db` [cells]."""
+    kept = 1 - share
+    columns = []
+    # Plain floats: a block has few cells, and importing scipy.signal takes longer than the filter does in most runs.
+    for new_db, level_db in zip((share * powers_db).T.tolist(), last_db.tolist(), strict=True):
+        columns.append([level_db := new + kept * level_db for new in new_db])
+    return np.array(columns).T
 
 
 def triggered(
