@@ -88,15 +88,15 @@ class Mcs:
             Mean spectral efficiency [bit/s/Hz], the shape of `mean_snr`.
         """
         # A staircase is a sum of steps: each adds its height where the SNR reaches its threshold.
-        steps = np.diff(self.efficiencies_bps_hz, prepend=0.0)
-        reached = np.exp(-self.thresholds / np.maximum(mean_snr, LEAST_DENOMINATOR)[..., None])
+        _, thresholds, steps = _staircase(self)
+        reached = np.exp(-thresholds / np.maximum(mean_snr, LEAST_DENOMINATOR)[..., None])
         return np.asarray(reached @ steps)
 
 
 @lru_cache
-def _staircase(mcs: Mcs) -> tuple[Floats, Floats]:
-    """Return the efficiencies [bit/s/Hz] and the thresholds [1] of the schemes, ascending."""
+def _staircase(mcs: Mcs) -> tuple[Floats, Floats, Floats]:
+    """Return the efficiencies [bit/s/Hz] of the schemes, ascending, their thresholds [1], and the steps between."""
     # Sorted, as the tables are not: in 64qam, index 17 lies below index 16.
     efficiencies = np.sort([order * rate / 1024.0 for order, rate in TABLES[mcs.table]])
     thresholds = db_to_linear(mcs.snr_gap_db) * np.expm1(efficiencies * np.log(2.0))
-    return efficiencies, thresholds
+    return efficiencies, thresholds, np.diff(efficiencies, prepend=0.0)

@@ -26,6 +26,27 @@ DRAWN_TOGETHER = 2**14  # of these, as many as fit into a processor's cache
 DRAW_MARGIN = 1.1  # slots drawn over the expected need of the median row
 LEAST_DRAWN_SLOTS = 16
 
+# Columns that begin with the attributes of a transfer, by type.
+OF_TRANSFERS: dict[type, tuple[str, ...]] = {
+    np.int64: ("device", "cell", "limit_slots", "slots"),
+    np.float64: (
+        *("path_gain", "all_gains", "tx_power_w", "k_factor", "correlation", "left_bits", "sent_bits", "bits_over_snr"),
+        *("air", "air_slots", "full_power_slots", "band_slots", "sinr_slots"),
+    ),
+    np.bool_: ("constant",),
+    np.complex128: ("gain",),
+}
+# Columns that begin with one value.
+AT_FIRST = (
+    (0.0, ("full_power_air", "occupancy", "sinr_air", "epoch_normal", "epoch_samples", "sample_bits", "worth")),
+    (np.nan, ("bandwidth_hz", "mean_snr", "mean_bps_hz", "share_hz", "walked_hz", "epoch_snr")),
+    (0, ("walked_from", "fast_place", "drawn", "used")),
+    (1, ("step_slots",)),
+    (-1, ("epoch",)),
+    (False, ("walked",)),
+    (None, ("fast_draws",)),
+)
+
 
 @dataclass
 class BandRows:
@@ -103,56 +124,20 @@ class BandRows:
         def column(name: str, kind: type) -> Any:
             return np.array([getattr(transfer, name) for transfer in transfers], dtype=kind)
 
+        columns = {name: column(name, kind) for kind, names in OF_TRANSFERS.items() for name in names}
+        columns |= {name: np.full(count, value) for value, names in AT_FIRST for name in names}
+        columns["all_gains"] = columns["all_gains"].reshape(count, sites)
         return cls(
+            **columns,
             transfers=_objects(transfers),
-            device=column("device", np.int64),
             index=np.array([transfer.participant.index for transfer in transfers], dtype=np.int64),
-            cell=column("cell", np.int64),
-            path_gain=column("path_gain", np.float64),
-            all_gains=column("all_gains", np.float64).reshape(count, sites),
-            tx_power_w=column("tx_power_w", np.float64),
-            k_factor=column("k_factor", np.float64),
-            correlation=column("correlation", np.float64),
-            constant=column("constant", np.bool_),
             in_time=np.array([transfer.gains_in_time is not None for transfer in transfers], dtype=np.bool_),
-            limit_slots=column("limit_slots", np.int64),
-            left_bits=column("left_bits", np.float64),
-            sent_bits=column("sent_bits", np.float64),
-            bits_over_snr=column("bits_over_snr", np.float64),
-            slots=column("slots", np.int64),
-            air=column("air", np.float64),
-            full_power_air=np.zeros(count),
-            air_slots=column("air_slots", np.float64),
-            full_power_slots=column("full_power_slots", np.float64),
-            occupancy=np.zeros(count),
-            band_slots=column("band_slots", np.float64),
-            sinr_air=np.zeros(count),
-            sinr_slots=column("sinr_slots", np.float64),
-            gain=column("gain", np.complex128),
-            bandwidth_hz=np.full(count, np.nan),
-            mean_snr=np.full(count, np.nan),
-            mean_bps_hz=np.full(count, np.nan),
-            share_hz=np.full(count, np.nan),
             attempt=column("attempt_in_round", np.int64),
-            walked=np.zeros(count, dtype=np.bool_),
-            walked_from=np.zeros(count, dtype=np.int64),
-            walked_hz=np.full(count, np.nan),
             walked_until=column("slots", np.int64),
-            step_slots=np.ones(count, dtype=np.int64),
             step_correlation=column("correlation", np.float64),
-            fast_draws=np.full(count, None, dtype=np.object_),
-            fast_place=np.zeros(count, dtype=np.int64),
-            epoch=np.full(count, -1, dtype=np.int64),
-            epoch_normal=np.zeros(count),
-            epoch_samples=np.zeros(count),
-            epoch_snr=np.full(count, np.nan),
             lines=np.zeros((count, LINES)),
-            sample_bits=np.zeros(count),
-            worth=np.zeros(count),
             gains=_objects([np.empty(0, dtype=np.complex128)] * count),
             powers=_objects([np.empty(0)] * count),
-            drawn=np.zeros(count, dtype=np.int64),
-            used=np.zeros(count, dtype=np.int64),
             sources=np.array([_source(transfer) for transfer in transfers], dtype=np.int64),
             block_state=blocks.state,
             block_gains=blocks.gains,
