@@ -1,22 +1,12 @@
 """The trained model in a result folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from edgefl.core.errors import InputError
 from edgefl.core.files import read_bytes
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.results.integrity import check_file
 from edgefl.results.run_folder import MODEL_FILE
-from edgefl.scenario import load_model
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from torch import nn
 
 
 def read_model(folder: Path, name: str = MODEL_FILE) -> TrainedModel:
@@ -45,15 +35,3 @@ def no_model(run: str) -> InputError:
 def no_best_model(run: str) -> InputError:
     """Return the error about a run that has not kept its best model."""
     return InputError(f"{run}: has no best model: run it again with report.best_model: true, and with learning")
-
-
-def read_module(folder: Path, scenario: Mapping[str, Any]) -> tuple[nn.Module, TrainedModel]:
-    """Return the final model as a torch module in evaluation mode, and its tensors.
-
-    Raises:
-        InputError: there is no model, or its module cannot be made.
-    """
-    from edgefl.learning.learner.networks.rebuilt import rebuilt  # imports torch
-
-    trained = read_model(folder)
-    return rebuilt(load_model(scenario, folder), trained), trained

@@ -22,7 +22,6 @@ EXTRAS = {
     "ray": "ray",
     "flower": "flwr",
     "gym": "gymnasium",
-    "onnx": "onnx",
     "docs": "mkdocs",
 }
 """For each extra, a package that only this extra installs."""

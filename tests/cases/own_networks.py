@@ -49,54 +49,6 @@ class Tied(nn.Module):
         return self.last(torch.relu(self.second(torch.relu(self.first(x)))) + self.shift)
 
 
-class Branching(nn.Module):
-    """A network whose forward pass depends on the values that it sees."""
-
-    def __init__(self, classes):
-        super().__init__()
-        self.last = nn.Linear(64, classes)
-
-    def forward(self, x):
-        outputs = self.last(x.flatten(1))
-        if outputs.sum() > 0:
-            return outputs
-        return 2 * outputs
-
-
-class Drawing(nn.Module):
-    """A network that draws, also when it is tested."""
-
-    def __init__(self, classes):
-        super().__init__()
-        self.last = nn.Linear(64, classes)
-
-    def forward(self, x):
-        return self.last(nn.functional.dropout(x.flatten(1), 0.5, training=True))
-
-
-class Sized(nn.Module):
-    """A network that treats large batches in another way."""
-
-    def __init__(self, classes):
-        super().__init__()
-        self.last = nn.Linear(64, classes)
-
-    def forward(self, x):
-        outputs = self.last(x.flatten(1))
-        return 2 * outputs if x.shape[0] > 4 else outputs
-
-
-class Scaled(nn.Module):
-    """A network whose outputs follow from the size of the batch, which is a constant of its graph."""
-
-    def __init__(self, classes):
-        super().__init__()
-        self.last = nn.Linear(64, classes)
-
-    def forward(self, x):
-        return self.last(x.flatten(1)) * float(len(x))
-
-
 class Adapted(nn.Module):
     """LoRA by hand: frozen layers, and two trained factors beside the first of them."""
 

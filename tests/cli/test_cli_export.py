@@ -272,7 +272,6 @@ SUFFIXES = {
     "png": "png",
     "pdf": "pdf",
     "safetensors": "safetensors",
-    "onnx": "onnx",
 }
 
 

@@ -49,7 +49,6 @@ EXPORT_FORMATS = {
     "latex": ExportFormat("paper", PAPER_TABLES, "table", suffixes=(".tex",)),
     "markdown": ExportFormat("paper", PAPER_TABLES, "table", suffixes=(".md",)),
     "safetensors": ExportFormat("model_file", binary=True, suffixes=(".safetensors",)),
-    "onnx": ExportFormat("model_file", binary=True, suffixes=(".onnx",)),
     "ro-crate": ExportFormat("ro_crate", binary=True, licensed=True, folder=True, suffixes=(".zip",)),
     "croissant": ExportFormat("croissant", licensed=True, suffixes=(".json", ".jsonld")),
     "png": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True, suffixes=(".png",)),
