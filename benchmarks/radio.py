@@ -1,7 +1,7 @@
 """Measure what the radio costs.
 
-    python benchmarks/radio.py [slots] [fast] [round] [uploads] [asynchronous] [cells] [short] [nr] [floor] [law]
-        [--length SLOTS]
+    python benchmarks/radio.py [slots] [fast] [round] [uploads] [asynchronous] [cells] [short] [nr] [floor] [first]
+        [law] [--length SLOTS]
 
 Speeds are of one core, the median of several repeats; baselines run in turn with what they are compared to. All parts
 where none is named. `--length` has `law` compare only the settings of about so many slots. `nr` and `floor` measure a
@@ -20,6 +20,7 @@ import gc
 import hashlib
 import itertools
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -516,9 +517,24 @@ def print_fast_over_slots(quickstart):
     print(f"\nThe same world without block errors (`radio.errors: none`), `fast` over `slots`: {_spread(ratios)}")
 
 
-def _spread(ratios):
-    """Return the median of some ratios, and their range."""
-    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+def first(_options):
+    """Print what the first run after an installation takes longer, as numba compiles its loops."""
+    command = [sys.executable, "-c", "import channel._link_race"]
+    more_s = []
+    for _ in range(5):
+        with tempfile.TemporaryDirectory() as cache:
+            times_s = []
+            for _ in range(2):
+                began_s = time.perf_counter()
+                subprocess.run(command, env=os.environ | {"NUMBA_CACHE_DIR": cache}, check=True)
+                times_s.append(time.perf_counter() - began_s)
+        more_s.append(times_s[0] - times_s[1])
+    print(f"The first run compiles for {_spread(more_s)} s")
+
+
+def _spread(figures):
+    """Return the median of some figures, and their range."""
+    return f"{statistics.median(figures):.2f} ({min(figures):.2f} to {max(figures):.2f})"
 
 
 def law(options):
@@ -554,6 +570,7 @@ PARTS = {
     "short": short,
     "nr": nr,
     "floor": floor,
+    "first": first,
     "law": law,
 }
 

@@ -46,6 +46,8 @@ def compiled(function: Kernel, types: str | None = None) -> Kernel | None:
         return None
     from numba import njit
 
+    from channel import _compiling  # noqa: F401 - says when it compiles
+
     # Python's error model would check every division; the loops below never divide by zero.
     kernel: Kernel = njit(types, cache=True, error_model="numpy")(function)
     return kernel

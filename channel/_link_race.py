@@ -54,7 +54,7 @@ def _race(  # noqa: C901, PLR0912, PLR0915 - numba compiles one function
                     if sources[row] == link_columns.CONSTANT:
                         gains[row] = 0.0
                     else:
-                        fill(fading[row : row + 1], gains[row : row + 1])
+                        fill(fading[row], gains[row])
                     for ahead in range(AHEAD):
                         real = innovation * gains[row, 2 * ahead] + rho * real
                         imag = innovation * gains[row, 2 * ahead + 1] + rho * imag
@@ -80,7 +80,7 @@ def _race(  # noqa: C901, PLR0912, PLR0915 - numba compiles one function
                 state[row, link_columns.REPORT] = (report + 1) % delay
             draw_place = int(state[row, link_columns.DRAW_PLACE])
             if draw_place == AHEAD:
-                fill_uniforms(chance[row : row + 1], draws[row : row + 1])
+                fill_uniforms(chance[row], draws[row])
                 draw_place = 0
             state[row, link_columns.DRAW_PLACE] = draw_place + 1
             is_first = state[row, link_columns.SENT] == 0.0

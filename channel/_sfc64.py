@@ -14,6 +14,8 @@ import numpy as np
 from numba import njit
 from numba.np.random import _constants as ziggurat
 
+from channel import _compiled
+
 SCALE = math.sqrt(0.5)
 UNIT = 1.0 / 2**53  # of a random word's upper bits, as a number in [0, 1)
 
@@ -28,7 +30,6 @@ RIGHT_SHIFT = np.uint64(11)  # of SFC64, as the next three
 LEFT_SHIFT = np.uint64(3)
 ROTATION = np.uint64(24)
 ROTATION_BACK = np.uint64(40)  # what the rotation leaves of 64 bits
-FIRST_STEPS = 12  # that mix the seed
 
 WIDTHS = np.concatenate([ziggurat.wi_double, -ziggurat.wi_double])  # [512] positive layers, then negative ones
 INSIDE = np.asarray(ziggurat.ki_double)  # [256] places below are inside the layer's rectangle
@@ -53,67 +54,59 @@ _step: Any = njit(_next, inline="always")
 _uniform: Any = njit(_unit, inline="always")
 
 
-def _seeded(words: Any) -> Any:
-    """Return the states [r, 4] of generators with seeds of three words [r, 3]."""
-    states = np.empty((len(words), 4), dtype=np.uint64)
-    for row in range(len(words)):
-        a, b, c = words[row]
-        counter = ONE
-        for _ in range(FIRST_STEPS):
-            a, b, c, counter, _word = _step(a, b, c, counter)
-        states[row] = (a, b, c, counter)
-    return states
-
-
-def _fill(states: Any, out: Any) -> None:
-    """Fill rows with the next standard normals of their generators, times sqrt(1/2).
-
-    Args:
-        states: [r, 4] the generators' states; updated.
-        out: [r, n] to fill.
-    """
-    for row in range(out.shape[0]):
-        a, b, c, counter = states[row]
-        for column in range(out.shape[1]):
-            accepted = False
-            while not accepted:
-                a, b, c, counter, word = _step(a, b, c, counter)
-                layer = word & LAYER
-                place = (word >> LAYER_BITS) & PLACE
-                # a table with both signs: no processor can predict the branch on a random sign
-                x = np.float64(np.int64(place)) * WIDTHS[word & SIGNED_LAYER]
-                if place < INSIDE[layer]:  # 99 of 100
-                    accepted = True
-                elif layer > 0:  # between the rectangle and the density
-                    a, b, c, counter, word = _step(a, b, c, counter)
-                    above = HEIGHTS[layer]
-                    below = HEIGHTS[layer - ONE]
-                    accepted = (below - above) * _uniform(word) + above < math.exp(-0.5 * x * x)
-                else:  # the tail
-                    while not accepted:
-                        a, b, c, counter, word = _step(a, b, c, counter)
-                        beyond = -INVERSE_TAIL * math.log1p(-_uniform(word))
-                        a, b, c, counter, word = _step(a, b, c, counter)
-                        height = -math.log1p(-_uniform(word))
-                        accepted = height + height > beyond * beyond
-                    x = TAIL + beyond
-                    if place & TAIL_SIGN:
-                        x = -x
-            out[row, column] = x * SCALE
-        states[row] = (a, b, c, counter)
-
-
-def _fill_uniforms(states: Any, out: Any) -> None:
-    """Fill rows [r, n] with the next uniforms in [0, 1) of their generators, whose states [r, 4] are updated."""
-    for row in range(out.shape[0]):
-        a, b, c, counter = states[row]
-        for column in range(out.shape[1]):
+def _fill(state: Any, out: Any) -> None:
+    """Fill `out` [n] with the next standard normals, times sqrt(1/2), of the generator with a state [4]; update it."""
+    a = state[0]
+    b = state[1]
+    c = state[2]
+    counter = state[3]
+    for column in range(out.size):
+        accepted = False
+        while not accepted:
             a, b, c, counter, word = _step(a, b, c, counter)
-            out[row, column] = _uniform(word)
-        states[row] = (a, b, c, counter)
+            layer = word & LAYER
+            place = (word >> LAYER_BITS) & PLACE
+            # a table with both signs: no processor can predict the branch on a random sign
+            x = np.float64(np.int64(place)) * WIDTHS[word & SIGNED_LAYER]
+            if place < INSIDE[layer]:  # 99 of 100
+                accepted = True
+            elif layer > 0:  # between the rectangle and the density
+                a, b, c, counter, word = _step(a, b, c, counter)
+                above = HEIGHTS[layer]
+                below = HEIGHTS[layer - ONE]
+                accepted = (below - above) * _uniform(word) + above < math.exp(-0.5 * x * x)
+            else:  # the tail
+                while not accepted:
+                    a, b, c, counter, word = _step(a, b, c, counter)
+                    beyond = -INVERSE_TAIL * math.log1p(-_uniform(word))
+                    a, b, c, counter, word = _step(a, b, c, counter)
+                    height = -math.log1p(-_uniform(word))
+                    accepted = height + height > beyond * beyond
+                x = TAIL + beyond
+                if place & TAIL_SIGN:
+                    x = -x
+        out[column] = x * SCALE
+    state[0] = a
+    state[1] = b
+    state[2] = c
+    state[3] = counter
+
+
+def _fill_uniforms(state: Any, out: Any) -> None:
+    """Fill `out` [n] with the next uniforms in [0, 1) of the generator with a state [4]; update it."""
+    a = state[0]
+    b = state[1]
+    c = state[2]
+    counter = state[3]
+    for column in range(out.size):
+        a, b, c, counter, word = _step(a, b, c, counter)
+        out[column] = _uniform(word)
+    state[0] = a
+    state[1] = b
+    state[2] = c
+    state[3] = counter
 
 
 # With their types, so that each is compiled once.
-seeded: Any = njit("u8[:, ::1](u8[:, ::1])", cache=True)(_seeded)
-fill: Any = njit("void(u8[:, ::1], f8[:, ::1])", cache=True, error_model="numpy")(_fill)
-fill_uniforms: Any = njit("void(u8[:, ::1], f8[:, ::1])", cache=True)(_fill_uniforms)
+fill: Any = _compiled.compiled(_fill, "void(u8[::1], f8[::1])")
+fill_uniforms: Any = _compiled.compiled(_fill_uniforms, "void(u8[::1], f8[::1])")

@@ -73,7 +73,8 @@ def innovations_of_seeds(seed: Callable[[int], bytes]) -> Innovations:
         states.update(zip(begun, words_of_seeds([seed(row) for row in begun]), strict=True))
         own = np.array([states[row] for row in numbers], dtype=np.uint64).reshape(-1, 4)
         draws = np.empty((rows.size, count), dtype=np.complex128)
-        compiled.fill(own, _parts(draws))
+        for words, parts in zip(own, _parts(draws), strict=True):
+            compiled.fill(words, parts)
         states.update(zip(numbers, own, strict=True))
         return draws
 
@@ -87,11 +88,7 @@ def generator_of(seed: bytes) -> np.random.Generator:
 
 def words_of_seeds(seeds: Sequence[bytes]) -> Words:
     """Return the states [n, 4] of SFC64 generators with seeds of 24 bytes, see `generator_of`."""
-    compiled = _compiled.sfc64()
-    if compiled is None:
-        return np.array([words_of(generator_of(seed)) for seed in seeds], dtype=np.uint64).reshape(-1, 4)
-    words = np.frombuffer(b"".join(seeds), "<u8").astype(np.uint64)
-    return np.asarray(compiled.seeded(words.reshape(-1, 3)))
+    return np.array([words_of(generator_of(seed)) for seed in seeds], dtype=np.uint64).reshape(-1, 4)
 
 
 def words_of(generator: np.random.Generator) -> Words:
@@ -99,24 +96,23 @@ def words_of(generator: np.random.Generator) -> Words:
     return np.asarray(generator.bit_generator.state["state"]["state"])
 
 
-def fill_normals(states: Words, out: Floats) -> None:
-    """Fill rows [r, n] with the next normals of their generators, times sqrt(1/2); update the states [r, 4]."""
-    _fill(states, out, np.random.Generator.standard_normal)
+def fill_normals(state: Words, out: Floats) -> None:
+    """Fill `out` [n] with the next normals, times sqrt(1/2), of the generator with a state [4]; update it."""
+    _fill(state, out, np.random.Generator.standard_normal)
     out *= np.sqrt(0.5)
 
 
-def fill_uniforms(states: Words, out: Floats) -> None:
-    """Fill rows [r, n] with the next uniforms in [0, 1) of their generators; update the states [r, 4]."""
-    _fill(states, out, np.random.Generator.random)
+def fill_uniforms(state: Words, out: Floats) -> None:
+    """Fill `out` [n] with the next uniforms in [0, 1) of the generator with a state [4]; update it."""
+    _fill(state, out, np.random.Generator.random)
 
 
-def _fill(states: Words, out: Floats, draw: Callable[..., Any]) -> None:
+def _fill(state: Words, out: Floats, draw: Callable[..., Any]) -> None:
     bits = np.random.SFC64()
+    bits.state = {"bit_generator": "SFC64", "state": {"state": state}, "has_uint32": 0, "uinteger": 0}
     generator = np.random.Generator(bits)
-    for words, row in zip(states, out, strict=True):
-        bits.state = {"bit_generator": "SFC64", "state": {"state": words}, "has_uint32": 0, "uinteger": 0}
-        draw(generator, out=row)
-        words[:] = words_of(generator)
+    draw(generator, out=out)
+    state[:] = words_of(generator)
 
 
 def _parts(draws: Complex) -> Floats:

@@ -1,9 +1,8 @@
 """Transfers side by side, slot by slot, each with link adaptation, until the first payload is complete.
 
 A band is a table with a row for each transfer: what holds until the next division (`links`), and what changes with each
-slot (`Table`). One loop draws the fading, adapts the links and adds up the bits; it has the results of `gauss_markov`
-and `LinkAdaptation.adapt`, row by row. A caller that has gone too far puts back a copy of the table and goes less far:
-the generators' states are part of it.
+slot (`Table`). One loop draws the fading (as `gauss_markov` filters it), adapts the links and adds up the bits. A
+caller that has gone too far puts back a copy of the table and goes less far: the generators' states are part of it.
 """
 
 from __future__ import annotations

@@ -158,6 +158,8 @@ def begin(*, quiet: bool, verbose: int = 0) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(_AsTyped("edgefl: %(message)s"))
     logging.basicConfig(handlers=[handler], level=level)
+    if not quiet:
+        logging.getLogger("channel").setLevel(logging.INFO)  # says that it compiles its loops
     if verbose:  # for edgefl only: other libraries log much that no user needs
         logging.getLogger("edgefl").setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
     # Python would die of SIGTERM; as a KeyboardInterrupt it lets the run write its finished rounds.
