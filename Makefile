@@ -52,7 +52,7 @@ lock: .venv/.ready
 
 demo: light
 	$(BIN)/edgefl run scenarios/quickstart.yaml -o results/demo --overwrite
-	$(BIN)/edgefl what-if results/demo --over radio.bandwidth_hz=5e6,10e6,15e6,20e6,30e6,40e6,60e6,100e6 --quiet
+	$(BIN)/edgefl what-if results/demo --over radio.bandwidth_hz=10e6,20e6,40e6,60e6,100e6
 
 lint: setup
 	$(BIN)/python tools/size.py

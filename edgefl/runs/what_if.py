@@ -190,7 +190,7 @@ def _priced_rows(
         count = side_by_side.processes(workers, len(points), time.monotonic() - began_s)
 
         def priced(number: int) -> WhatIfRow:
-            return _priced_point(points[number], divided, known, own)
+            return _priced_point(run, points[number], divided, known, own)
 
         rows = [what_if_table.row_of("", None, own.summary)]
         for row in side_by_side.each(priced, len(points), count):
@@ -228,8 +228,12 @@ def _difference(rows: Sequence[Mapping[str, Any]], here: Sequence[Mapping[str, A
     return ""
 
 
-def _priced_point(point: WhatIfPoint, divided: Divided, known: KnownLearning, own: Priced) -> WhatIfRow:
+def _priced_point(
+    run: FinishedRun, point: WhatIfPoint, divided: Divided, known: KnownLearning, own: Priced
+) -> WhatIfRow:
     value = what_if_table.value_cell(point.value)
+    if point.scenario == run.scenario:
+        return what_if_table.row_of(point.key, point.value, own.summary)
     try:
         server = _finished_server(point.scenario, divided, known, own)
     except LearnsOtherwise as error:

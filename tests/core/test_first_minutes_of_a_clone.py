@@ -12,7 +12,7 @@ INSTALL = "pip install --quiet --disable-pip-version-check --no-compile --constr
 LIGHT = f"{INSTALL} .[compiled]"
 FULL = f"{INSTALL} .[dev]"
 RUN = "run scenarios/quickstart.yaml -o results/demo --overwrite"
-PRICES = "what-if results/demo --over radio.bandwidth_hz=5e6,10e6,15e6,20e6,30e6,40e6,60e6,100e6 --quiet"
+PRICES = "what-if results/demo --over radio.bandwidth_hz=10e6,20e6,40e6,60e6,100e6"
 DEMO = [RUN, PRICES]
 
 
