@@ -1,5 +1,6 @@
 """Batteries: their levels over time, which devices have run out, and when the next one is charged again."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -75,6 +76,43 @@ class Batteries:
         drawn_w = self._parameters.base_w[ids] + power_w
         self._draw_w[ids] = np.where(self.usable[ids], drawn_w, self._resting_w[ids])
         self._plan(ids)
+
+    def draw_one(self, device: int, power_w: float, time_s: float) -> None:
+        """Do the same as `draw` for one device, in plain numbers: a participant's power changes eight times a round."""
+        if self._next_s.item(device) <= time_s or not self.usable.item(device) or not self.has_battery.item(device):
+            self.draw(np.array([device]), power_w, time_s)
+            return
+        parameters = self._parameters
+        # See _start_lines and _flows_j.
+        offered_w = 0.0
+        if self._plugged.item(device):
+            offered_w = parameters.charging_w.item(device, self._window.item(device))
+        draw_w = self._draw_w.item(device)
+        lasted_s = time_s - self._since_s.item(device)
+        before_j = self._level_j.item(device)
+        level_j = before_j + (offered_w - draw_w) * lasted_s
+        level_j = min(max(level_j, 0.0), parameters.capacity_j.item(device))
+        gained_j = level_j - before_j
+        drawn_j = offered_w * lasted_s - gained_j
+        if offered_w > draw_w:
+            drawn_j = draw_w * lasted_s
+        self._charged_j += gained_j + drawn_j
+        if self._participating.item(device):
+            drawn_j = parameters.base_w.item(device) * lasted_s
+        self._drained_j += drawn_j
+        self._level_j[device] = level_j
+        self._since_s[device] = time_s
+        # See _plan.
+        draw_w = parameters.base_w.item(device) + power_w
+        self._draw_w[device] = draw_w
+        crosses_s = math.inf
+        if draw_w > offered_w:
+            after_s = (parameters.reserve_j.item(device) - level_j) / (offered_w - draw_w)
+            crosses_s = time_s + max(after_s, 0.0)
+        switch_s = self._switch_s.item(device)
+        if switch_s < math.inf and switch_s <= crosses_s <= switch_s * (1 + ROUNDING):
+            crosses_s = max(math.nextafter(switch_s, 0.0), time_s)
+        self._next_s[device] = min(switch_s, crosses_s)
 
     def spend(self, ids: Ids, joules: Floats, time_s: float) -> None:
         """Let devices [n] spend energy [n] at once; a battery that has no more than that runs out empty."""

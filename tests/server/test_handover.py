@@ -86,6 +86,16 @@ LONG = round(LONG_S / SLOT_S * slot_bits(START_M, 0.0) / 32)  # floats
 BEFORE = round(HANDED_S / SLOT_S) * slot_bits(START_M, 0.0)  # bits of such a download up to the handover
 
 
+def test_the_filter_is_that_of_scipy_to_the_last_bit():
+    from scipy.signal import lfilter
+
+    powers_db = np.random.default_rng(1).normal(-90.0, 8.0, (57, 7))
+    last_db = powers_db[0] + 3.0
+    share = 0.3
+    expected_db, _ = lfilter([share], [1.0, share - 1.0], powers_db, axis=0, zi=(1.0 - share) * last_db[None])
+    assert np.array_equal(handover.filtered(powers_db, share, last_db), expected_db)
+
+
 @pytest.mark.parametrize("hysteresis_db", [0.0, 3.0, 6.5])
 @pytest.mark.parametrize(("time_to_trigger_s", "measure_s"), [(0.0, 0.04), (0.16, 0.04), (0.1, 0.04), (7.0, 0.1)])
 def test_handover_happens_after_the_time_to_trigger(tmp_path, hysteresis_db, time_to_trigger_s, measure_s):

@@ -291,6 +291,23 @@ def test_a_participant_never_has_more_left_than_a_bystander(of, draws):
         assert participant.levels_j(ONE, now).item() <= bystander.levels_j(ONE, now).item() + 1e-9
 
 
+@settings(max_examples=100, deadline=None)
+@given(SUPPLIES, DRAWS, st.booleans())
+def test_one_device_draws_as_many_do(of, draws, participates):
+    """With the same bits: levels, energies and the next event."""
+    one, many = Batteries(of), Batteries(of)
+    now = 0.0
+    for lasts_s, power_w in draws:
+        if participates:
+            one.begin(ONE, np.array([power_w]), now)
+            many.begin(ONE, np.array([power_w]), now)
+        now += lasts_s
+        one.draw_one(0, power_w, now)
+        many.draw(ONE, power_w, now)
+        assert one.next_s(0) == many.next_s(0)
+        assert one.columns(now) == many.columns(now)
+
+
 def test_empty_and_full_last_until_the_power_turns():
     of = batteries(start=0.5, idle_w=0.5, charging_w=1.5, from_h=10, to_h=12)
     levels = []

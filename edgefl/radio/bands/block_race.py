@@ -10,7 +10,7 @@ from edgefl.core.arrays import Floats
 from edgefl.radio.bands.rows import BandRows
 from edgefl.radio.prices.transmission import effective_snr
 
-ROW_SLOTS = 2**13  # walked at once, all rows together: what a transfer that joins meanwhile makes vain
+ROW_SLOTS = 2**13  # walked at once, all rows together; some are walked again if a transfer joins meanwhile
 LEAST_SLOTS = 16  # walked at once, however many rows there are
 
 

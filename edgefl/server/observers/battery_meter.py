@@ -173,7 +173,7 @@ class BatteryMeter(Observer):
         if activity == "cpu":  # DVFS has chosen the clock only now, and it may be below the highest
             clock_hz = np.array([metered.part.cpu_hz])
             power_w = self.world.powers_w(np.array([device]), clock_hz)["cpu"].item()
-        self.batteries.draw(np.array([device]), power_w, self.env.now)
+        self.batteries.draw_one(device, power_w, self.env.now)
         self._plan_check(device)
 
     def _spend(self, device: int, joules: Floats) -> None:
