@@ -18,7 +18,7 @@ Kernel = Callable[..., None]
 @cache
 def walk() -> Kernel | None:
     """Return `_walk` compiled; None without numba."""
-    return compiled(_walk)
+    return _compiled(_walk)
 
 
 @cache
@@ -34,23 +34,15 @@ def sfc64() -> Any:
 @cache
 def filtered() -> Kernel | None:
     """Return `_filtered` compiled; None without numba."""
-    return compiled(_filtered)
+    return _compiled(_filtered)
 
 
-def compiled(function: Kernel, types: str | None = None) -> Kernel | None:
-    """Return a function compiled by numba, from its cache on disk if it was compiled before; None without numba.
-
-    With `types`, a signature of numba, it is compiled now, and for no other types.
-    """
+def _compiled(function: Kernel) -> Kernel | None:
     if find_spec("numba") is None:
         return None
-    from numba import njit
+    from channel import _compiling  # late: it imports numba
 
-    from channel import _compiling  # noqa: F401 - says when it compiles
-
-    # Python's error model would check every division; the loops below never divide by zero.
-    kernel: Kernel = njit(types, cache=True, error_model="numpy")(function)
-    return kernel
+    return _compiling.compiled(function)
 
 
 def _filtered(noise: Any, correlation: Any, innovation_share: Any, before: Any, gain: Any) -> None:

@@ -1,11 +1,13 @@
-"""Logs that numba compiles this package's loops, as the first run after an installation takes seconds longer.
+"""Compiles loops by numba, and logs when it does: the first run after an installation takes seconds longer.
 
 Imported only if numba is installed.
 """
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
+from numba import njit
 from numba.core import event
 
 log = logging.getLogger(__name__)
@@ -29,3 +31,13 @@ class _Listener(event.Listener):
 
 
 event.register("numba:compile", _Listener())  # type: ignore[no-untyped-call]
+
+
+def compiled(function: Callable[..., Any], types: str | None = None) -> Callable[..., Any]:
+    """Return a function compiled by numba, from its cache on disk if it was compiled before.
+
+    With `types`, a signature of numba, it is compiled now, and for no other types.
+    """
+    # Python's error model would check every division; the loops never divide by zero.
+    kernel: Callable[..., Any] = njit(types, cache=True, error_model="numpy")(function)
+    return kernel

@@ -136,7 +136,9 @@ def _race(  # noqa: C901, PLR0912, PLR0915 - numba compiles one function
 race: Any = _race
 if _sfc64 is not None:
     # With its types, so that it is compiled once.
-    race = _compiled.compiled(
+    from channel._compiling import compiled
+
+    race = compiled(
         _race,
         "i8(i8[::1], f8[:, ::1], f8[:, ::1], i8, f8[::1], f8[:, ::1], f8[::1], UniTuple(f8, 4),"
         " f8[:, ::1], f8[:, ::1], f8[:, ::1], u8[:, ::1], u8[:, ::1])",

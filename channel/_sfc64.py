@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numba.np.random import _constants as ziggurat
 
-from channel import _compiled
+from channel._compiling import compiled
 
 SCALE = math.sqrt(0.5)
 UNIT = 1.0 / 2**53  # of a random word's upper bits, as a number in [0, 1)
@@ -108,5 +108,5 @@ def _fill_uniforms(state: Any, out: Any) -> None:
 
 
 # With their types, so that each is compiled once.
-fill: Any = _compiled.compiled(_fill, "void(u8[::1], f8[::1])")
-fill_uniforms: Any = _compiled.compiled(_fill_uniforms, "void(u8[::1], f8[::1])")
+fill: Any = compiled(_fill, "void(u8[::1], f8[::1])")
+fill_uniforms: Any = compiled(_fill_uniforms, "void(u8[::1], f8[::1])")
