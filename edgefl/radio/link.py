@@ -144,6 +144,7 @@ class Link:
         radio = self.radio
         fading = radio.fading
         # Speed matters only here and in waves and blocks: it sets the Doppler spread, the pace of the fading.
+        speed_mps = np.maximum(speed_mps, radio.least_speed_mps)
         must = Array(speed_mps.shape, "correlations [n] from -1 to 1", least=-1.0, most=1.0)
         correlation = called(fading.slot_correlation, must, speed_mps, radio.carrier_hz, radio.slot_s)
         return Participants(

@@ -18,7 +18,8 @@ from pydantic import (
     model_validator,
 )
 
-from channel import numerology
+from channel import numerology, units
+from edgefl.core.arrays import Floats
 from edgefl.core.catalogue import where_known
 from edgefl.core.section import Delay, Seconds, Section, Share, fault, fault_at, shown
 from edgefl.radio.allocation import ALLOCATIONS, Allocation
@@ -39,12 +40,15 @@ from edgefl.radio.tdd import Tdd, TddFrame
 from edgefl.radio.traces import TRACES, LinkTrace
 from edgefl.radio.transfers import Way
 from edgefl.world.antennas.base import GainDbi
+from edgefl.world.power_control import POWER_CONTROLS, PowerControl
+from edgefl.world.power_control.full import FullPower
 
 ShareBelowOne = Annotated[float, Field(ge=0, lt=1)]
 
 LINK_FAILURE_S = 100.0
 """The earliest time at which TCP may give up a connection without success (RFC 9293, clause 3.8.3: R2)."""
 
+LTE_SPACING_HZ = 15e3  # between subcarriers, where the scenario sets none
 LEAST_SPACING_HZ = 1000.0  # a smaller number was meant in kHz
 
 Preset = Literal["dynamic_devices", "lte", "nb_iot", "nr", "nr_fr2", "wifi_shared"]
@@ -194,9 +198,15 @@ class Radio(Section):
     # Whether the large-scale channel holds for a round, as where a device began, or follows it in time.
     large_scale: LargeScaleChoice = LargeScaleChange()
     fading: Annotated[Fading, FADING] = Rayleigh()  # Fast fading from slot to slot.
+    # Speed by which the channel of a slower device fades, as people and vehicles around it move.
+    least_speed_mps: Annotated[float, Field(ge=0, le=1000)] = 0.0
     rate: Annotated[Rate, RATES] = ShannonRate()  # Bits per second at a signal-to-noise ratio.
     allocation: Annotated[Allocation, ALLOCATIONS] = EqualAllocation()  # How the band is divided among transfers.
     uplink: Annotated[MultipleAccess, MULTIPLE_ACCESS] = Orthogonal()  # How the uploads of a cell share its uplink.
+    # Least power of a reference signal with which a device is served; by default all are.
+    least_rsrp_dbm: Decibels | None = None
+    # How devices set their transmit powers that have no `devices.power_control`.
+    power_control: Annotated[PowerControl, POWER_CONTROLS] = FullPower()
     # Whether shares hold for the round (fixed), or follow the transfers under way (processor).
     sharing: Literal["fixed", "processor"] = "fixed"
     # Whether the model is sent to each device (unicast), or once for all (broadcast).
@@ -326,6 +336,14 @@ class Radio(Section):
             raise fault_at(("slot_s",), f"must be {slot_s:g} at {spacing_hz:g} Hz spacing, got {self.slot_s:g}")
         if blocks < self.reuse:
             raise fault_at(("reuse",), f"{blocks} resource blocks cannot be divided into {self.reuse} parts")
+
+    def rsrp_dbm(self, path_gain: Floats) -> Floats:
+        """Return the received powers [n] of a subcarrier over path gains [n] (3GPP TS 38.215, clause 5.1.1) [dBm]."""
+        subcarriers = self.bandwidth_hz / LTE_SPACING_HZ
+        if self.subcarrier_spacing_hz is not None:
+            subcarriers = numerology.SUBCARRIERS * self.blocks
+        share_dbm = self.server_tx_power_dbm - units.linear_to_db(subcarriers)
+        return np.asarray(share_dbm + units.linear_to_db(path_gain))
 
     def noise_figure_of(self, receiver: Literal["base_station", "device"]) -> float:
         """Return the noise figure of one kind of receivers in decibels."""

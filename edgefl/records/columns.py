@@ -42,6 +42,7 @@ def _text(name: str, meaning: str) -> ResultColumn:
 
 
 # The runs that have an optional column
+SERVICE_RUNS = "`radio.least_rsrp_dbm`"
 BATTERY_RUNS = "`devices.battery`"
 LIFETIME_RUNS = "`stop.depleted`"
 BASE_STATION_RUNS = "`cells.energy`"
@@ -160,6 +161,7 @@ ROUND_COLUMNS = (
     _number("evaluation_s", "s", "time in which devices evaluated the new model, at the round's end", EVALUATION_RUNS),
     _count("evaluated", "devices whose answers arrived in that time", EVALUATION_RUNS),
     _number("evaluation_energy_j", "J", "energy of these evaluations; a part of `round_energy_j`", EVALUATION_RUNS),
+    _count("out_of_service", "devices that were present, but not served, when the round began", SERVICE_RUNS),
     _count("depleted", "devices without charge at the round's end", BATTERY_RUNS),
     _number("battery", "", "mean level of all batteries at the round's end, 0 to 1", BATTERY_RUNS),
     _number("stored_j", "J", "energy in all batteries at the round's end", BATTERY_RUNS),

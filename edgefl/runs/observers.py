@@ -10,6 +10,7 @@ from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.learning.drifts import Drift
 from edgefl.radio.link import Link
+from edgefl.radio.radio_section import Faults
 from edgefl.records.added_columns import AddsColumns
 from edgefl.records.columns import DEVICE_COLUMNS, ROUND_COLUMNS, ResultColumn
 from edgefl.records.ledger import Ledger
@@ -40,10 +41,12 @@ from edgefl.server.observers.round_columns import (
     CountedStatus,
     EdgeBackhaul,
     Handovers,
+    OutOfService,
     ReceivedSums,
     ServerEnergy,
     SessionHistory,
 )
+from edgefl.server.observers.slow_transfers import SlowTransfers
 from edgefl.server.replay import Replay
 from edgefl.server.roster import Roster
 from edgefl.server.round_counter import RoundCounter
@@ -79,6 +82,8 @@ def observers_of(scenario: Scenario, parts: Parts, streams: Streams) -> list[Obs
     # With on_departure: completes, a participation outlasts its device's presence.
     if scenario.server.on_departure == "lost":
         observers.append(_departures(parts))
+    if parts.attendance.service is not None:
+        observers.append(OutOfService(parts.attendance.service))
     if scenario.data.drift is not None:
         observers.append(_data_changes(scenario.data.drift, parts))
     if parts.around.world.heat is not None:
@@ -87,7 +92,7 @@ def observers_of(scenario: Scenario, parts: Parts, streams: Streams) -> list[Obs
     if scenario.server.selection.polls:
         observers += [_polls(scenario, parts, streams), CountedStatus(POLLED)]
     observers += _device_evaluation(scenario, parts)
-    observers.append(_advice(scenario, parts))
+    observers += [_advice(scenario, parts), _slow_transfers(scenario.radio.faults)]
     return [*observers, *_cell_load(scenario, parts)]
 
 
@@ -248,6 +253,12 @@ def _cell_load(scenario: Scenario, parts: Parts) -> list[Observer]:
         return []
     cells = len(parts.link.pricing.budget.group)
     return [CellLoad(cells=cells, broadcast=scenario.radio.downlink == "broadcast", ledger=parts.ledger)]
+
+
+def _slow_transfers(faults: Faults) -> SlowTransfers:
+    if faults.hopeless_s is not None:
+        return SlowTransfers(faults.hopeless_s, "radio.faults.link_failure_s")
+    return SlowTransfers(faults.max_transfer_s or np.inf, "radio.faults.max_transfer_s")
 
 
 def _advice(scenario: Scenario, parts: Parts) -> FastTransferAdvice:

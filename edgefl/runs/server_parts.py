@@ -37,9 +37,11 @@ from edgefl.server.replay import Replay
 from edgefl.server.roster import Roster
 from edgefl.server.round_counter import RoundCounter
 from edgefl.server.server import Limits, Server
+from edgefl.server.service import Service
 from edgefl.server.stopping import Stopping
 from edgefl.server.under_way import UnderWay
 from edgefl.world.control import BY_SCENARIO, Control
+from edgefl.world.world import World
 
 
 class Radio(NamedTuple):
@@ -98,7 +100,7 @@ def server_of(
         )
     rounds = RoundCounter(scenario.in_sessions)
     roster = Roster()
-    attendance = Attendance(env, world, around.groups, rounds)
+    attendance = Attendance(env, world, around.groups, rounds, _service(env, scenario, world, radio.link))
     stopping = Stopping(env, scenario.stop, world.batteries, _plateau(scenario, divided))
     selection = scenario.server.selection
     tracker = DeviceTracker(around.payload.samples, selection.memory_width, _labels_at_registration(scenario, divided))
@@ -164,6 +166,13 @@ def server_of(
         under_way=under_way,
         observers=observers,
     )
+
+
+def _service(env: Clock, scenario: Scenario, world: World, link: Link) -> Service | None:
+    least_dbm = scenario.radio.least_rsrp_dbm
+    if least_dbm is None:
+        return None
+    return Service(env, world, link, least_dbm, moves=scenario.mobility.moves)
 
 
 def _plateau(scenario: Scenario, divided: Divided) -> Plateau | None:

@@ -56,6 +56,7 @@ def outside(scenario: Scenario, divided: Divided, streams: Streams, control: Con
         streams=streams,
         control=control,
         heights=_heights(scenario),
+        by_radio=scenario.radio.power_control,
     )
     first_group = scenario.in_sessions.first_group - 1
     classes = 0

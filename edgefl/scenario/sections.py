@@ -39,6 +39,7 @@ from edgefl.world.churn.none import NoChurn
 from edgefl.world.devices_section import Devices
 from edgefl.world.mobility import MOBILITY, Mobility
 from edgefl.world.mobility.static import Static
+from edgefl.world.power_control import PowerControl
 
 EXTENDS = "extends"  # the key of `Sections` that is gone when they are validated: `overlays.py` reads its files
 MOST_LABEL_LETTERS = 100
@@ -168,6 +169,11 @@ class Sections(Section):
     def network(self) -> Model:
         """The model as it trains: with its adapters, and with the parts that `training.parts` names."""
         return in_parts(self.model, self.training.parts)
+
+    @property
+    def power_controls(self) -> list[PowerControl]:
+        """How the devices of each group set their transmit powers."""
+        return [hardware.power_control or self.radio.power_control for hardware in self.devices.made_of]
 
     @property
     def groups(self) -> int:

@@ -43,7 +43,7 @@ def median_bps_hz(scenario: Sections) -> Mapping[Way, float]:
         if way == "up":
             power_dbm = _median(scenario, "tx_power_dbm")
             noise_w_hz = rate.noise_w_hz(radio.noise_dbm_hz, radio.noise_figure_of("base_station"))
-            is_known = all(hardware.power_control.always_full for hardware in scenario.devices.made_of)
+            is_known = all(control.always_full for control in scenario.power_controls)
             is_known = is_known and radio.uplink.orthogonal
             band_hz /= at_once
         else:

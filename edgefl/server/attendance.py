@@ -8,9 +8,13 @@ import simpy
 from edgefl.core.arrays import Ids
 from edgefl.core.errors import RunError
 from edgefl.server.round_counter import RoundCounter
+from edgefl.server.service import Service
 from edgefl.server.session_groups import SessionGroups
 from edgefl.world.batteries import Batteries
 from edgefl.world.world import World
+
+CHECK_S = 1.0  # between two looks at devices none of which is served
+LONGEST_OUTAGE_S = 86_400.0  # for which a run waits for a served device
 
 
 @dataclass(eq=False)
@@ -21,9 +25,19 @@ class Attendance:
     world: World
     groups: SessionGroups  # the groups of devices, one of which is present in each session
     rounds: RoundCounter  # the round under way, and its session
+    service: Service | None = None  # which devices are served; None: all
+
+    def __post_init__(self) -> None:
+        self._since_s = np.inf  # when the wait for a served device began; inf: it has not
 
     def present(self, index: int) -> Ids:
-        """Return the ids of the devices that are present for selection `index`, ascending."""
+        """Return the ids of the devices that are present, and served, for selection `index`, ascending."""
+        present = self._present(index)
+        if self.service is None:
+            return present
+        return present[self.service.serves(present, index)]
+
+    def _present(self, index: int) -> Ids:
         present = self.world.present(self.env.now, index)
         return present[self.groups.members(self.rounds.key.session)[present]]
 
@@ -39,6 +53,9 @@ class Attendance:
         """
         now_s = self.env.now
         next_s = self.world.presence.next_arrival_s(now_s)
+        if self.service is not None and not any_present and self._present(index).size:
+            return min(next_s - now_s, self._wait_for_service_s(self.service))
+        self._since_s = np.inf
         without_charge = False
         batteries = self.world.batteries
         if batteries is not None:
@@ -57,6 +74,16 @@ class Attendance:
         raise RunError(
             f"churn: no device is present at {now_s:g} s, and none will arrive: "
             "set stop.time_s to an earlier time, or let devices come back, by another churn or at_end: loop of a trace"
+        )
+
+    def _wait_for_service_s(self, service: Service) -> float:
+        """Return the seconds until the devices that are present, and not served, are looked at again."""
+        self._since_s = min(self._since_s, self.env.now)
+        if service.moves and self.env.now - self._since_s < LONGEST_OUTAGE_S:
+            return CHECK_S
+        raise RunError(
+            f"radio.least_rsrp_dbm: {service.least_dbm:g}: no device is served at {self.env.now:g} s: "
+            "add base stations (cells.sites), or set a smaller cells.radius_m"
         )
 
     def _usable_s(self, batteries: Batteries, ids: Ids, index: int, next_s: float, *, wait: bool) -> float:

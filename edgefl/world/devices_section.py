@@ -43,7 +43,6 @@ from edgefl.world.compute_section import Compute, ComputeKeys
 from edgefl.world.dvfs import DVFS, Dvfs
 from edgefl.world.dvfs.fixed import FixedClock
 from edgefl.world.power_control import POWER_CONTROLS, PowerControl
-from edgefl.world.power_control.full import FullPower
 
 SHARES_TOLERANCE = 1e-9  # of their sum, relative: ten shares of 0.1 do not add up to exactly 1
 
@@ -164,8 +163,8 @@ class Hardware(Section):
     # Law of the time that parts of a network take; null takes the operations over the speed.
     compute: ComputeKeys = Compute()
     tx_power_dbm: Real = Constant(value=23.0)  # Highest power at which the device transmits; 23 dBm are 200 mW.
-    # How the transmit power follows the path loss.
-    power_control: Annotated[PowerControl, POWER_CONTROLS] = FullPower()
+    # How the transmit power follows the path loss; by default as `radio.power_control` says.
+    power_control: Annotated[Annotated[PowerControl, POWER_CONTROLS] | None, IF_GIVEN] = None
     rx_power_w: Positive = Constant(value=0.1)  # Power of the receiving circuit.
     idle_power_w: NonNegative = Constant(value=0.0)  # Power that the device draws while it takes part and waits.
     setup_s: NonNegative = Constant(value=0.0)  # Time to set up before each participation, for app, libraries and data.

@@ -19,7 +19,9 @@ from edgefl.core.returns import Array, called
 from edgefl.core.streams import Streams
 from edgefl.world.devices_section import Devices, Hardware
 from edgefl.world.power_control import PowerControl, Uplinks
+from edgefl.world.power_control.full import FullPower
 
+FULL = FullPower()
 LEAST_GAIN = 1e-100  # of a path: nothing gets through one that is weaker, and powers in watts do not overflow
 ROUNDING = 1e-9  # a power may be above the full power by as much, relative to it
 
@@ -50,8 +52,12 @@ class UplinkPowerControl:
         self._groups = tuple(group for group in groups if not group.control.always_full)
 
     @classmethod
-    def of_devices(cls, devices: Devices, tx_power_dbm: Floats, streams: Streams) -> UplinkPowerControl:
+    def of_devices(
+        cls, devices: Devices, tx_power_dbm: Floats, streams: Streams, by_radio: PowerControl = FULL
+    ) -> UplinkPowerControl:
         """Return the power controls of a population with full powers `tx_power_dbm` [devices].
+
+        Those of `by_radio` are for devices that have none of their own.
 
         Raises:
             InputError: a device draws a number that is not allowed.
@@ -59,10 +65,10 @@ class UplinkPowerControl:
         groups = []
         full_w = full_power_w(tx_power_dbm)
         for (first, end), hardware in zip(devices.borders, devices.made_of, strict=True):
-            control = hardware.power_control
+            control = hardware.power_control or by_radio
             drawn = {}
             for key, (name, bound) in control.draws.items():
-                values = devices.draw(name, bound, streams, _key_of(control, key))
+                values = devices.draw(name, bound, streams, _key_of(control, key, by_radio))
                 drawn[key] = values[first:end]
             groups.append(ControlledGroup(first, end, control, full_w[first:end], drawn))
         return cls(tuple(groups))
@@ -97,11 +103,11 @@ class UplinkPowerControl:
         return share
 
 
-def _key_of(control: PowerControl, key: str) -> Callable[[Hardware], Distribution | float]:
+def _key_of(control: PowerControl, key: str, by_radio: PowerControl) -> Callable[[Hardware], Distribution | float]:
     """Return a function that returns the key of a control for its groups, and 0 for others, which do not use it."""
 
     def of(hardware: Hardware) -> Distribution | float:
-        if hardware.power_control is not control:
+        if (hardware.power_control or by_radio) is not control:
             return 0.0
         value: Distribution = getattr(control, key)
         return value

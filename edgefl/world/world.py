@@ -20,8 +20,9 @@ from edgefl.world.devices_section import Devices
 from edgefl.world.jitter import Jitter
 from edgefl.world.mobility import Mobility
 from edgefl.world.mobility.base import Track
+from edgefl.world.power_control import PowerControl
 from edgefl.world.throttling import Heat
-from edgefl.world.uplink_power_control import UplinkPowerControl, full_power_w
+from edgefl.world.uplink_power_control import FULL, UplinkPowerControl, full_power_w
 
 EDGE_TOLERANCE = 1e-9  # of the cell's radius, by which rounding may put a device on the edge outside
 SAFE_PART = 1 - 1e-6  # of the distance to the edge, after which a device has not reached it, whatever the rounding
@@ -43,6 +44,7 @@ class World:
     streams: Streams
     control: Control = BY_SCENARIO  # may choose clocks and transmit powers in place of the scenario
     heights: PerDevice = HEIGHT_M  # of antennas that the path-loss model allows
+    by_radio: PowerControl = FULL  # power control of devices that have none of their own
 
     def __post_init__(self) -> None:
         devices = self.devices
@@ -61,7 +63,7 @@ class World:
         self.capacitance = draw("capacitance", POSITIVE)
         self.cpu_static_w = draw("cpu_static_w", NON_NEGATIVE)
         self.tx_power_dbm = draw("tx_power_dbm", REAL)
-        self.power_control = UplinkPowerControl.of_devices(devices, self.tx_power_dbm, streams)
+        self.power_control = UplinkPowerControl.of_devices(devices, self.tx_power_dbm, streams, self.by_radio)
         self.rx_power_w = draw("rx_power_w", POSITIVE)
         self.idle_power_w = draw("idle_power_w", NON_NEGATIVE)
         self.setup_s = draw("setup_s", NON_NEGATIVE)

@@ -164,7 +164,7 @@ def test_the_loop_that_is_compiled_also_runs_in_python():
 
 def test_compiled_loop_needs_numba(monkeypatch):
     monkeypatch.setattr(_compiled, "find_spec", lambda _: None)
-    assert _compiled.compiled(_compiled._walk) is None
+    assert _compiled._compiled(_compiled._walk) is None
 
 
 def test_channel_that_keeps_its_strength_loads_no_compiled_generator(monkeypatch):

@@ -78,7 +78,7 @@ RUNS = {
     "over the air": DIGITS | {"radio": {"uplink": "aircomp"}},
     "validation": DIGITS | {"data": {"dataset": "digits", "validation_share": 0.1}},
     "geometry": DIGITS | {"report": {"geometry": True}},
-    "block errors": DIGITS | {"radio": {"rate": "mcs", "errors": "bler"}},
+    "block errors": DIGITS | {"radio": {"rate": "mcs", "errors": "bler", "least_rsrp_dbm": -200.0}},
     "batteries": DIGITS | {"devices": {"count": 6, "battery": {"capacity_j": 100}}},
     "set-ups": DIGITS | {"devices": {"count": 6, "setup_s": 2.0, "setup_j": 9.0}},
     "base stations": DIGITS

@@ -104,6 +104,14 @@ def test_turns_are_shares_of_the_time():
     assert (found["bit/s/Hz up"], found["W sending"], found["W waiting"]) == pytest.approx((3.0, 0.5, 0.5))
 
 
+def test_short_answers_are_not_compared():
+    """Three answers of 4 bytes, as apps of Flower send them, beside a model of 1 MB."""
+    short = [{"upload_s": 1.0, "bytes_up": 4, "tx_energy_j": 1.0}] * 3
+    assert not {"bit/s/Hz up", "nJ/bit sent"} & set(told(short))
+    model = {"upload_s": 1.0, "bytes_up": 1e6, "tx_energy_j": 1.0, "cell": 1}
+    assert told([*short, model])["nJ/bit sent"] == pytest.approx(125.0)
+
+
 def test_processors_are_known_by_their_power():
     """P = 1e-27 f^3: 0.125 W is 0.5 GHz, or 4 Gflop/s at 8 a cycle; the other group draws 8 W at 2 GHz, 2 a cycle."""
     groups = [{"name": "a", "count": 2}, {"name": "b", "count": 1, "flops_per_cycle": 2.0}]

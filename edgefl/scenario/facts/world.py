@@ -34,8 +34,9 @@ sent_bits_draw_energy = _some_hardware(
     "a radio draws energy for each megabit that it sends",
     lambda hardware: hardware.radio_energy.tx_j_per_mbit.span()[1] > 0,
 )
-powers_are_controlled = _some_hardware(
-    "some devices send at less than full power", lambda hardware: not hardware.power_control.always_full
+powers_are_controlled = Fact(
+    "some devices send at less than full power",
+    lambda scenario: not all(control.always_full for control in scenario.power_controls),
 )
 cells_are_hexagons = equals("cells.drop", "hexagons", "devices are dropped in hexagons")
 mobility_leaves_hexagons = is_false("mobility.keeps_to_hexagons", "the mobility takes devices out of hexagons")

@@ -78,6 +78,6 @@ LARGE_SCALE = (
 POWER_CONTROL = (
     # The band would be divided by SNRs at full power, at which devices do not send.
     features.SNR_ALLOCATION.excludes(
-        features.POWER_CONTROL, "{allocation} assumes full power, but devices.power_control sets others"
+        features.POWER_CONTROL, "{allocation} assumes full power, but power control sets others"
     ),
 )

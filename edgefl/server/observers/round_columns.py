@@ -9,6 +9,7 @@ from edgefl.learning.initialisation import Initialisation
 from edgefl.records.statuses import RECEIVED
 from edgefl.server.dispatcher import Dispatcher
 from edgefl.server.observer import EndedRound, Observer, RoundColumns
+from edgefl.server.service import Service
 
 
 @dataclass(eq=False)
@@ -38,6 +39,22 @@ class Handovers(Observer):
     def run_ends(self, ended: EndedRound) -> RoundColumns:
         """Return the same of what was cut off."""
         return self.round_ends(ended)
+
+
+class OutOfService(Observer):
+    """Counts devices that were present and not served when a round began."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._count = 0
+
+    def round_begins(self, number: int, present: int) -> None:
+        """Keep the number."""
+        self._count = self._service.out_of_service
+
+    def round_ends(self, ended: EndedRound) -> RoundColumns:
+        """Return the number of a round."""
+        return {"out_of_service": self._count}
 
 
 class EdgeBackhaul(Observer):

@@ -37,6 +37,7 @@ SPLIT = "split"  # a policy whose messages alternate, so that tables have their 
 NO_OPTIMISER = "none"
 GIGA = 1e9
 BITS = 8  # of a byte
+LEAST_BYTES = 1_000  # of a message that is compared: slots and access times outweigh shorter ones
 SECONDS = 60  # of a minute
 OUTSIDE = Html('<b class="outside" title="outside of what was published">{} outside</b>')
 
@@ -67,7 +68,7 @@ class Plausible(NamedTuple):
 class _Transfers(NamedTuple):
     """The transfers of participations [n] in one direction."""
 
-    bits: Floats
+    bits: Floats  # nan of messages that are too short to compare
     duration_s: Floats
     band_share: Floats  # of their cell's band, on average over the transfer; nan where the tables do not tell it
     on_air_s: Floats  # with the radio on; nan likewise
@@ -129,7 +130,9 @@ def _transfers(run: Run, radio: Radio, resources: Resources, way: Way) -> _Trans
     elif radio.allocation.in_turn and not _is_broadcast(radio, way):
         on_air *= band_share  # a share of the band is one of the time
     on_air_s = np.where(duration_s > 0, on_air * duration_s, 0.0)
-    return _Transfers(BITS * rows[f"bytes_{way}"], duration_s, band_share, on_air_s)
+    size_bytes = rows[f"bytes_{way}"]
+    bits = np.where(size_bytes >= LEAST_BYTES, BITS * size_bytes, np.nan)
+    return _Transfers(bits, duration_s, band_share, on_air_s)
 
 
 def _bps_hz(transfers: _Transfers, resources: Resources, way: Way) -> Floats:
@@ -212,7 +215,8 @@ def _of_those_under_way(run: Run, taking_part: Bools, way: Way) -> Floats:
 def _flops_per_j(run: Run) -> Floats:
     """Return the operations a joule [n] of participations' processors, from the power that each has drawn.
 
-    At a clock f a processor draws P = capacitance f^3 + cpu_static_w, and does f times its operations a cycle.
+    At a clock f a processor draws P = capacitance f^3 + cpu_static_w, and does f times its operations a cycle; where
+    these differ between devices, those of the median device count.
     """
     rows = run.participations
     found = np.full(rows["status"].shape, np.nan)
@@ -221,10 +225,11 @@ def _flops_per_j(run: Run) -> Floats:
         return found
     power_w = _ratio(rows["cpu_energy_j"], rows["compute_s"])
     for (first, end), hardware in zip(devices.borders, devices.made_of, strict=True):
-        drawn = (hardware.capacitance, hardware.flops_per_cycle, hardware.cpu_static_w)
+        drawn = (hardware.capacitance, hardware.cpu_static_w)
         if not all(isinstance(number, Constant) for number in drawn):
             continue  # of a device whose capacitance was drawn, its clock is not known
-        capacitance, flops_per_cycle, static_w = (number.span()[0] for number in drawn)
+        capacitance, static_w = (number.span()[0] for number in drawn)
+        flops_per_cycle = hardware.flops_per_cycle.quantile(np.array([0.5]), np.array([first]))[0]
         own = (rows["device"] >= first) & (rows["device"] < end) & (power_w > static_w)
         cpu_hz = np.cbrt((power_w[own] - static_w) / capacitance)
         found[own] = flops_per_cycle * cpu_hz / power_w[own]
@@ -241,7 +246,7 @@ def _handovers_a_minute(run: Run) -> Floats:
 
 
 def _ratio(values: Floats, by: Floats) -> Floats:
-    """Return quotients [n]; nan where there is nothing to divide by."""
+    """Return quotients [n]; nan where there is nothing to divide by, or nothing that is known."""
     return np.asarray(np.divide(values, by, out=np.full(by.shape, np.nan), where=by > 0))
 
 
