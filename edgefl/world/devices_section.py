@@ -15,6 +15,7 @@ from pydantic import (
     Field,
     PlainSerializer,
     PlainValidator,
+    PositiveFloat,
     SerializerFunctionWrapHandler,
     TypeAdapter,
     ValidationInfo,
@@ -148,6 +149,8 @@ class RadioEnergy(Section):
         return self.drx_tail_s.span()[1] > 0
 
 
+Point = Annotated[tuple[PositiveFloat, PositiveFloat], Field(strict=False)]
+PowerPoints = Annotated[tuple[Point, ...], Field(strict=False)]
 Preset = Literal["jetson_nano", "phone", "raspberry_pi_3", "raspberry_pi_4", "raspberry_pi_5", "watch"]
 
 
@@ -160,6 +163,8 @@ class Hardware(Section):
     capacitance: Positive = Constant(value=1.0e-28)  # Effective capacitance of the chipset, xi; computing draws xi f^3.
     # Power that the processor draws besides while it computes, at any clock.
     cpu_static_w: NonNegative = Constant(value=0.0)
+    # Measured powers while it computes, as [clock in Hz, W], with straight lines between them; replaces the two above.
+    power_points: Annotated[PowerPoints | None, IF_GIVEN] = None
     # Law of the time that parts of a network take; null takes the operations over the speed.
     compute: ComputeKeys = Compute()
     tx_power_dbm: Real = Constant(value=23.0)  # Highest power at which the device transmits; 23 dBm are 200 mW.
@@ -212,6 +217,20 @@ class Devices(Hardware):
             names.append(group.name)
         if reason := self._why_groups_do_not_add_up():
             raise fault_at(("groups",), reason)
+        return self
+
+    @model_validator(mode="after")
+    def _check_power_points(self) -> Devices:
+        for place, hardware in enumerate(self.made_of):
+            if hardware.power_points is None:
+                continue
+            where = ("groups", place, "power_points") if self.groups else ("power_points",)
+            clocks_hz = [clock_hz for clock_hz, _ in hardware.power_points]
+            if not clocks_hz or clocks_hz != sorted(set(clocks_hz)):
+                raise fault_at(where, "must be points [clock in Hz, W], by ascending clocks")
+            highest_hz = hardware.cpu_hz.span()[1]
+            if highest_hz > clocks_hz[-1]:
+                raise fault_at(where, f"must reach cpu_hz, {highest_hz:g} Hz: they end at {clocks_hz[-1]:g} Hz")
         return self
 
     @model_validator(mode="after")

@@ -182,12 +182,17 @@ class World:
             tx_power_w: [n] their full powers; those of a participation that begins now if None.
         """
         clock_hz = self.cpu_hz[ids] if cpu_hz is None else cpu_hz
+        cpu_w = cpu_power_w(clock_hz, self.flops_per_cycle[ids], self.capacitance[ids], self.cpu_static_w[ids])
+        for (first, end), hardware in zip(self.devices.borders, self.devices.made_of, strict=True):
+            if hardware.power_points is not None:
+                rows = np.flatnonzero((ids >= first) & (ids < end))
+                cpu_w[rows] = np.interp(clock_hz[rows], *np.transpose(hardware.power_points))
         sent_w = self.tx_power_w(ids) if tx_power_w is None else tx_power_w
         setup_s = self.setup_s[ids]
         setup_w = np.divide(self.setup_j[ids], setup_s, out=np.zeros(len(ids)), where=setup_s > 0)
         return {
             "rx": self.rx_power_w[ids],
-            "cpu": cpu_power_w(clock_hz, self.flops_per_cycle[ids], self.capacitance[ids], self.cpu_static_w[ids]),
+            "cpu": cpu_w,
             "tx": sent_w / self.pa_efficiency[ids],
             "circuit": self.circuit_w[ids],
             "idle": self.idle_power_w[ids],

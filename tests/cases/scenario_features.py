@@ -75,6 +75,11 @@ FEATURES: dict[str, Overlay] = {
         "radio": {"allocation": "round_robin"},
         "devices": {"cpu_static_w": 0.5},
     },
+    "fedl with measured powers": {
+        "server": {"optimiser": "fedl", "csi": "perfect"},
+        "radio": {"allocation": "round_robin"},
+        "devices": {"power_points": [[1e9, 0.5]]},
+    },
     "equal_finish": {"server": {"csi": "perfect"}, "radio": {"allocation": "equal_finish"}},
     "equal_finish without csi": {"radio": {"allocation": "equal_finish"}},
     "hungarian": {"server": {"csi": "perfect"}, "radio": {"allocation": HUNGARIAN}},

@@ -149,3 +149,29 @@ def test_a_share_of_single_samples_is_refused():
             count=2,
             data_share=0.5,
         )
+
+
+POINTS = [[0.5e9, 0.4], [1.0e9, 0.9], [2.0e9, 3.0]]
+
+
+def test_measured_powers_replace_the_cubic_law_between_and_at_their_clocks():
+    """Each group has its own; below the first clock its power holds, which no clock below would draw less than."""
+    groups = [{"name": "measured", "count": 1, "power_points": POINTS}, {"name": "law", "count": 1}]
+    of = world(count=2, cpu_hz=2e9, capacitance=1e-28, groups=groups)
+    for clock_hz, watts in ((0.2e9, 0.4), (0.5e9, 0.4), (0.75e9, 0.65), (1.5e9, 1.95), (2e9, 3.0)):
+        found = of.powers_w(np.array([0, 1]), np.full(2, clock_hz))["cpu"]
+        assert found == pytest.approx([watts, 1e-28 * clock_hz**3])
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ([[1e9, 1.0], [0.5e9, 0.5]], r"devices\.power_points: must be points \[clock in Hz, W\], by ascending clocks"),
+        ([[0.5e9, 0.5], [0.9e9, 1.0]], r"devices\.power_points: must reach cpu_hz, 1e\+09 Hz: they end at 9e\+08 Hz"),
+        ([], r"devices\.power_points: must be points"),
+        ([[1e9, -1.0]], r"devices\.power_points"),
+    ],
+)
+def test_power_points_that_cannot_be_are_refused(points, message):
+    with pytest.raises(InputError, match=message):
+        load({"devices": {"power_points": points}})

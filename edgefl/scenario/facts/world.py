@@ -29,6 +29,9 @@ processors_get_hot = _some_hardware(
 processors_draw_static_power = _some_hardware(
     "a processor draws static power", lambda hardware: hardware.cpu_static_w.span()[1] > 0
 )
+powers_were_measured = _some_hardware(
+    "a processor draws measured powers", lambda hardware: hardware.power_points is not None
+)
 sets_up = is_true("devices.sets_up", "devices take time, or energy, to set up before a participation")
 sent_bits_draw_energy = _some_hardware(
     "a radio draws energy for each megabit that it sends",

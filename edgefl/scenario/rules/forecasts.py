@@ -32,6 +32,9 @@ OPTIMISER = (
         features.SHANNON_OPTIMISER,
         "the equations of the optimiser {optimiser} hold for Shannon's rate, not for {rate}",
     ),
+    features.POWER_POINTS.excludes(
+        features.CLOCK_OPTIMISER, "the equations of the optimiser {optimiser} have powers by capacitance f^3"
+    ),
     features.STATIC_POWER.excludes(
         features.CLOCK_OPTIMISER, "the equations of the optimiser {optimiser} have no static power of processors"
     ),
