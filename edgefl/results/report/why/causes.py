@@ -20,12 +20,12 @@ TEXTS = {"null": "none"}  # a value that is not set
 # through the bytes, which are counted.
 _ON_PARTICIPANTS = ("server.participants", "server.selection", "server.policy", "server.deadline_s", "devices.count",
                     "devices.groups", "churn")  # fmt: skip
-_ON_TRANSFERS = ("radio", "cells", "mobility", "devices.tx_power_dbm", *_ON_PARTICIPANTS)
+_ON_TRANSFERS = ("radio", "cells", "mobility", "devices.tx_power_dbm", "devices.power_control", *_ON_PARTICIPANTS)
 ACTS_ON: Mapping[str, Sequence[str]] = {
     "setup": ("devices.setup_s", "devices.setup_j", *_ON_PARTICIPANTS),
     "download": _ON_TRANSFERS,
     "compute": ("training", "model", "data", "devices.cpu_hz", "devices.flops_per_cycle", "devices.capacitance",
-                "devices.compute", "devices.dvfs", *_ON_PARTICIPANTS),
+                "devices.cpu_static_w", "devices.power_points", "devices.compute", "devices.dvfs", *_ON_PARTICIPANTS),
     "upload": _ON_TRANSFERS,
     "wait": ("server.policy", "server.deadline_s", "cells.backhaul", "radio.access"),
     "evaluation": ("server.device_evaluation",),
