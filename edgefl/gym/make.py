@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 from edgefl import api
 from edgefl.core.errors import InputError
@@ -20,6 +20,9 @@ from edgefl.scenario import Scenario
 ID = "edgefl/World-v0"  # for gymnasium.make
 
 
+RenderMode = Literal["rgb_array"] | None
+
+
 class EpisodeOptions(TypedDict, total=False):
     """Options of `make` about episodes."""
 
@@ -30,7 +33,7 @@ class EpisodeOptions(TypedDict, total=False):
     device: str
     new_worlds: bool
     max_episode_steps: int | None
-    render_mode: None
+    render_mode: RenderMode
 
 
 @from_python
@@ -65,7 +68,8 @@ def make(
             device is chosen above 0, and other parts are scaled to their bounds.
         new_worlds: whether each episode has a new world; if not, all have the first one's.
         max_episode_steps: number of steps after which an episode is cut off (`truncated`); None: never.
-        render_mode: None, as `gymnasium.make` may pass it on: worlds have no pictures.
+        render_mode: None; or rgb_array, which Stable-Baselines3 always passes, and which is ignored: worlds have no
+            pictures.
 
     Raises:
         InputError: the input is wrong.
@@ -96,9 +100,9 @@ def _worlds(
     device: str = "auto",
     new_worlds: bool = True,
     max_episode_steps: int | None = None,
-    render_mode: None = None,
+    render_mode: RenderMode = None,
 ) -> Worlds:
-    if render_mode is not None:
+    if render_mode not in {None, "rgb_array"}:
         raise InputError(f"render_mode: must be None, got {shown(render_mode)}: {NO_PICTURES}")
     if max_episode_steps is not None and max_episode_steps < 1:
         raise InputError(f"max_episode_steps: must be >= 1, got {max_episode_steps}")

@@ -64,7 +64,9 @@ class Overhead(Section):
 class Faults(Section):
     """Failures of transfers, and the limits of their repetition."""
 
-    failure_probability: ShareBelowOne = 0.0  # Probability that an attempt fails, which is noticed at its end.
+    # Probability p that an attempt fails, which is noticed at its end. Download and upload each fail with it: with one
+    # attempt, 1 - (1 - p)^2 of participations are lost.
+    failure_probability: ShareBelowOne = 0.0
     attempts: Annotated[int, Field(ge=1, le=100)] = 1  # Most attempts of a transfer.
     max_transfer_s: Seconds | None = None  # Most time that all attempts of a transfer take together.
     link_failure_s: Seconds | None = None  # Time until a hopeless link fails; 100 s without max_transfer_s.

@@ -28,6 +28,13 @@ GAINS_DB = gains_db()
 LOS = GAINS_DB > -85.0
 
 
+def with_gain(gain):
+    """Return the linear gains with another one at (0, -5)."""
+    gains = 10 ** (GAINS_DB / 10)
+    gains[0, 3, 4] = gain
+    return gains
+
+
 def save_sionna(path, **other):
     x, y = np.meshgrid(X_M, Y_M)
     arrays = {
@@ -111,10 +118,15 @@ def test_measurements_near_a_grid_point_are_averaged_and_far_ones_leave_it_unkno
 
 
 def test_places_without_a_path_have_no_signal(tmp_path):
-    gains = 10 ** (GAINS_DB / 10)
-    gains[0, 3, 4] = 0.0
-    found = import_map(save_sionna(tmp_path / "rm.npz", path_gain=gains), None, ImportOptions())
+    found = import_map(save_sionna(tmp_path / "rm.npz", path_gain=with_gain(0.0)), None, ImportOptions())
     assert found.path_gain_db[0, 3, 4] == NO_PATH_DB
+
+
+@pytest.mark.parametrize(("gain_db", "said"), [(-57.4, ""), (15.7, "79.0 dB above that of free space, at (0, -5)")])
+def test_gains_above_free_space_are_mentioned(tmp_path, caplog, gain_db, said):
+    """Over 10 m free space loses 63.3 dB of 3.5 GHz, and a reflection may add 6 dB."""
+    import_map(save_sionna(tmp_path / "rm.npz", path_gain=with_gain(10 ** (gain_db / 10))), None, ImportOptions())
+    assert [said in record.message for record in caplog.records] == [True] * bool(said)
 
 
 def test_an_origin_moves_the_map(tmp_path):
@@ -148,6 +160,7 @@ def turned():
     [
         ({"path_gain": None}, "lacks path_gain: save them by np.savez"),
         ({"cell_centers": turned()}, "cell_centers are turned"),
+        ({"path_gain": with_gain(np.inf)}, r"a path gain must be finite, and is infinite at \(0, -5\): trace"),
     ],
 )
 def test_wrong_maps_of_sionna_are_refused(tmp_path, other, said):
@@ -161,6 +174,11 @@ def test_wrong_maps_of_sionna_are_refused(tmp_path, other, said):
         ("x_m,y_m,path_loss_db\n1,2,90\n", {}, r"m.csv: measurements lie on no grid: add --step-m"),
         ("x_m,y_m,rsrp_dbm\n1,2,-90\n", {"step_m": 5.0}, r"m.csv: RSRP is received power: add --power-dbm"),
         ("x_m,y_m,path_loss_db\n0,0,90\n1e6,1e6,90\n", {"step_m": 1.0}, r"--step-m 1 makes a grid of"),
+        (
+            "x_m,y_m,path_loss_db\n16.37,48.21,90\n16.39,48.2,90\n",
+            {"step_m": 1e-4},
+            r"its points lie within 0.02 m in all: if they are longitude and latitude, write metres, 111195 \(lon",
+        ),
     ],
 )
 def test_wrong_measurements_are_refused(tmp_path, text, options, said):

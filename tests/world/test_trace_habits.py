@@ -265,7 +265,9 @@ def test_a_rate_of_0_stops_a_transfer_for_its_time_as_the_message_advises(tmp_pa
 @pytest.mark.parametrize(
     ("columns", "row", "message"),
     [
-        ("downlink_bps,uplink_bps", "8.2,1.5", "no rate is above 8.2 bit/s: are they in Mbit/s? Multiply them by 1e6"),
+        ("downlink_bps,uplink_bps", "8.2,1.8", "rates is 5 bit/s: are they in Mbit/s? Multiply them by 1e6"),
+        ("downlink_bps,uplink_bps", "8200,8200", "rates is 8200 bit/s: are they in kbit/s? Multiply them by 1e3"),
+        ("downlink_bps,uplink_bps", "8.2e10,1.8e10", "rates is 5e+10 bit/s: were they in bit/s before"),
         ("downlink_bps,uplink_bps", "8.2e6,1.5e6", ""),
         ("downlink_bps,uplink_bps", "8.2e6,5", ""),
         ("downlink_snr_db,uplink_snr_db", "-95,-101", "no SNR is above -95 dB: are these received powers in dBm?"),

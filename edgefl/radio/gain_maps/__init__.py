@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from edgefl.core.data_files import faults_in
+import numpy as np
+
+from edgefl.core.data_files import NotReadable, faults_in
 from edgefl.core.errors import InputError
+from edgefl.core.sample_times import warn_once
 from edgefl.radio.gain_maps.deepmimo import read_deepmimo
 from edgefl.radio.gain_maps.gain_map import GainMap
 from edgefl.radio.gain_maps.measured import read_measured
@@ -17,6 +20,7 @@ from edgefl.radio.gain_maps.options import ImportOptions
 from edgefl.radio.gain_maps.sionna import read_sionna
 
 FormatName = Literal["sionna", "deepmimo", "csv"]
+REFLECTED_DB = 6.0  # of a path and a reflection as strong as it, in phase
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,27 @@ def import_map(source: Path, kind: str | None, options: ImportOptions) -> GainMa
     """
     with faults_in(source):
         made = FORMATS[kind or format_of(source)].read(source, options)
+        _check_finite(made)
+    _warn_of_gains(source, made)
     return made.moved(options.origin_m)
+
+
+def _check_finite(made: GainMap) -> None:
+    infinite = np.argwhere(np.isinf(made.path_gain_db))
+    if infinite.size:
+        text = f"a path gain must be finite, and is infinite at {made.place(infinite[0])}"
+        raise NotReadable(f"{text}: trace the map without diffraction, or set infinite gains to 0, which means no path")
+
+
+def _warn_of_gains(source: Path, made: GainMap) -> None:
+    """Warn of gains that no rays add up to."""
+    excess_db = made.path_gain_db - made.free_space_gain_db()
+    most_db = np.nanmax(excess_db)
+    if most_db > REFLECTED_DB:
+        worst = np.argwhere(excess_db == most_db)[0]
+        text = f"path gains are up to {most_db:.1f} dB above that of free space, at {made.place(worst)}, and a"
+        text = f"{text} reflection adds at most {REFLECTED_DB:g} dB"
+        warn_once(f"{source}: {text}: unless they contain antennas, trace the map without diffraction")
 
 
 def format_of(source: Path) -> str:

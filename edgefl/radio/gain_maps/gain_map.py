@@ -1,7 +1,7 @@
 """The file of a gain map: a NumPy .npz file, which `edgefl import-map` writes."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from io import BytesIO
@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from channel import gain_map
+from channel import free_space, gain_map
 from edgefl.core.arrays import Bools, Floats
 from edgefl.core.data_files import NotReadable, faults_in
 from edgefl.core.files import opened
@@ -53,6 +53,20 @@ class GainMap:
         """Return the extent of the grid, in words."""
         x = f"x from {self.x_m[0]:g} to {self.x_m[-1]:g} m"
         return f"{x} and y from {self.y_m[0]:g} to {self.y_m[-1]:g} m"
+
+    def place(self, index: Iterable[Any]) -> str:
+        """Return the point of an index (site, row, column) of the gains, in words."""
+        _, row, column = index
+        return f"({self.x_m[column]:g}, {self.y_m[row]:g})"
+
+    def free_space_gain_db(self) -> Floats:
+        """Return the gains [sites, ny, nx] of free space, with all heights alike; 0 dB without stations or carrier."""
+        if self.sites_m is None or not np.isfinite(self.sites_m).all() or not 0 < self.carrier_hz < math.inf:
+            return np.zeros(self.path_gain_db.shape)
+        points_m = np.stack(np.meshgrid(self.x_m, self.y_m), axis=-1)
+        distance_m = np.linalg.norm(points_m - self.sites_m[:, None, None], axis=-1)
+        in_far_field_m = np.maximum(distance_m, free_space.wavelength_m(self.carrier_hz))
+        return -free_space.path_loss_db(in_far_field_m, self.carrier_hz)
 
     def radius_m(self) -> float:
         """Return the radius of the largest disc around (0, 0) on the grid; 0 if that point is outside."""

@@ -11,11 +11,13 @@ from edgefl.core.data_files import NotReadable, csv_rows, number_in
 from edgefl.core.section import shown
 from edgefl.radio.gain_maps.gain_map import GainMap
 from edgefl.radio.gain_maps.options import ImportOptions
+from edgefl.world.mobility.placed import LEAST_EXTENT_M
 
 RSRP = "rsrp_dbm"
 LOSS = "path_loss_db"
 FARTHEST_STEPS = 2.0  # from a grid point to the measurement that it takes
 MOST_POINTS = 4_000_000  # of a grid
+M_PER_DEGREE = 111_195  # of latitude, on a sphere of the Earth's mean radius
 TRUE_TEXTS = frozenset({"1", "true", "yes"})
 MAJORITY = 0.5  # of a grid point's measurements in line of sight
 FALSE_TEXTS = frozenset({"0", "false", "no"})
@@ -43,6 +45,7 @@ def read_measured(path: Path, options: ImportOptions) -> GainMap:
     if not rows:
         raise NotReadable("has no rows below its header")
     points_m = np.array([[row.x_m, row.y_m] for row in rows])
+    _check_extent(points_m)
     steps = np.round(points_m / options.step_m).astype(np.int64)
     first = steps.min(axis=0)
     columns, lines = (steps.max(axis=0) - first + 1).tolist()
@@ -66,6 +69,14 @@ def read_measured(path: Path, options: ImportOptions) -> GainMap:
         path_gain_db=gains_db,
         los=los if all(row.los is not None for row in rows) else None,
     )
+
+
+def _check_extent(points_m: Floats) -> None:
+    """Refuse points [n, 2] that lie as close together as longitudes and latitudes of a cell do."""
+    extent_m = float(np.ptp(points_m, axis=0).max())
+    if extent_m < LEAST_EXTENT_M:
+        text = f"its points lie within {extent_m:.3g} m in all: if they are longitude and latitude, write metres"
+        raise NotReadable(f"{text}, {M_PER_DEGREE} (lon - lon0) cos(lat0) and {M_PER_DEGREE} (lat - lat0)")
 
 
 def _on_grid(values: Floats, place: tuple[Ids, Ids], shape: tuple[int, int]) -> Floats:

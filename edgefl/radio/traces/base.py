@@ -19,7 +19,9 @@ Recorded = Steps | Opportunities | SnrSteps
 HIGHEST_BPS = 1e15
 LARGEST_SNR_DB = 200.0
 LOW_SNR_DB = -40.0  # no link works below it; received powers do
-LOW_BPS = 1e3  # few links have no higher rate, and few rates in Mbit/s are above it
+LOW_BPS = 1e4  # few links are slower
+MBPS_BELOW = 1e3  # few rates in Mbit/s are above it
+HIGH_BPS = 1e10  # no phone's link is faster
 ALONE_S = 1.0  # length of a recording of one value; as it repeats, any length is right
 
 
@@ -91,11 +93,21 @@ def held(
 
 
 def unit_notes(place: object, values: Sequence[float], *, are_snrs: bool) -> list[str]:
-    """Return a line for the user if values [n], in dB or bit/s, are so low that another unit is likely."""
-    highest = max(values)
-    if are_snrs and highest < LOW_SNR_DB:
+    """Return a line for the user if values [n], in dB or bit/s, are such that another unit is likely."""
+    if are_snrs:
+        highest = max(values)
+        if highest >= LOW_SNR_DB:
+            return []
         meant = "are these received powers in dBm? An SNR is the power above noise and interference"
         return [f"{place}: no SNR is above {highest:.4g} dB: {meant}"]
-    if not are_snrs and 0 < highest < LOW_BPS:
-        return [f"{place}: no rate is above {highest:.4g} bit/s: are they in Mbit/s? Multiply them by 1e6"]
-    return []
+    median_bps = float(np.median([value for value in values if value > 0] or [np.nan]))
+    remedy = ""
+    if median_bps < MBPS_BELOW:
+        remedy = "are they in Mbit/s? Multiply them by 1e6"
+    elif median_bps < LOW_BPS:
+        remedy = "are they in kbit/s? Multiply them by 1e3"
+    elif median_bps > HIGH_BPS:
+        remedy = "were they in bit/s before they were multiplied? Divide them by 1e3"
+    if not remedy:
+        return []
+    return [f"{place}: the median of its rates is {median_bps:.4g} bit/s: {remedy}"]

@@ -51,8 +51,8 @@ def read_gpx(path: Path) -> Iterator[Sample]:
 def _seconds(line: int, text: str) -> float:
     """Return the seconds since 1970 of a time such as 2024-05-01T12:00:00Z, or of SUMO's clock."""
     if not text:
-        remedy = "export the recorded activity, as planned routes have no times"
-        raise NotReadable(f"<trkpt> has no <time>, and needs one such as {EXAMPLE}: {remedy}", line)
+        text = f"<trkpt> has no <time>, and needs one such as {EXAMPLE}: export the recorded activity, as"
+        raise NotReadable(f"{text} planned routes have no times; if other points have one, delete this one", line)
     time = timestamp(text)
     if time is not None:
         return time.timestamp()
