@@ -27,7 +27,6 @@ MOST_PACE = 1e9  # rounds or minutes
 # Of the table at the end
 NAME_WIDTH = 14
 LINE_WIDTH = 100
-LAST_PORT = 65535
 
 
 def add_run(verbs: Any) -> None:
@@ -73,24 +72,8 @@ def add_run(verbs: Any) -> None:
         help="write rounds as TensorBoard events while the run goes on (DIR: the result folder's tensorboard/)",
     )
     parser.add_argument("--wandb", metavar="PROJECT", help="send rounds to a project of Weights & Biases as they end")
-    parser.add_argument(
-        "--live",
-        metavar="PORT",
-        nargs="?",
-        type=_port,
-        const=0,
-        help="serve the report on this machine while the run goes on (default: a free port); prints its address",
-    )
     add_json(parser)
     parser.set_defaults(verb=_run)
-
-
-def _port(text: str) -> int:
-    """Read the number of a port; 0 is a free one."""
-    if text.isascii() and text.isdigit() and int(text) <= LAST_PORT:
-        return int(text)
-    hint = "; the scenario comes before the options" if text.endswith((".yaml", ".yml")) else ""
-    raise InputError(f"--live {text}: must be a port from 0 to {LAST_PORT}{hint}")
 
 
 def _pace(text: str) -> Pace:
@@ -115,8 +98,6 @@ def _run(options: argparse.Namespace) -> int:
     from edgefl.scenario import load_with_source
     from edgefl.scenario.overrides import with_seed
 
-    if options.dry_run and options.live is not None:
-        raise InputError("--live: a dry run has no page: leave one of the two out")
     if options.dry_run and options.cluster is not None:
         raise InputError("--cluster: a dry run tries the first rounds on this machine: leave one of the two out")
     here = working_directory()
@@ -128,19 +109,6 @@ def _run(options: argparse.Namespace) -> int:
     with source.placing():
         if options.dry_run:
             return _forecast(options, scenario, folder)
-        if options.live is None:
-            return _emulate(options, scenario, folder, here)
-        return _emulate_live(options, scenario, folder, here)
-
-
-def _emulate_live(options: argparse.Namespace, scenario: Scenario, folder: Path, here: Path) -> int:
-    from edgefl.results import run_folder
-    from edgefl.results.live import LivePage
-
-    run_folder.check_folder(folder, may_hold_run=options.overwrite or options.resume)  # before anything is served
-    with LivePage(folder, options.live, scenario.label or scenario.name) as page:
-        # Also when quiet, as the page could not be opened without its address; scripts read standard output.
-        print(f"edgefl: live page: {page.address}", file=sys.stderr, flush=True)
         return _emulate(options, scenario, folder, here)
 
 

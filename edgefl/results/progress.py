@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from math import ceil
 from pathlib import Path
-from time import monotonic, sleep  # by name, as `time` has other functions while a Flower app runs
+from time import monotonic  # by name, as `time` has other functions while a Flower app runs
 from typing import Any, NamedTuple, Protocol
 
 from edgefl.core.files import atomically, is_locked
@@ -16,8 +16,6 @@ from edgefl.results.reader import json_of
 from edgefl.results.run_folder import LOCK, PROGRESS
 
 ROUNDS_FILE = "rounds.csv"
-RELEASE_S = 3.0  # wall-clock, in which the kernel releases the locks of an ended process
-ASK_EVERY_S = 0.02
 EVERY_S = 2.0  # wall-clock, at least, from one write to the next
 LAST_ROUNDS = 30  # whose mean length is that of the rounds to come
 TIME_LEFT = "time_left"  # in the summary of the rounds so far
@@ -144,13 +142,3 @@ def is_unfinished(folder: Path) -> bool:
 def is_under_way(folder: Path) -> bool:
     """Return whether a process is running in a result folder."""
     return is_locked(folder / LOCK)
-
-
-def wait_until_released(folder: Path) -> None:
-    """Wait a few seconds at most until no process runs in a result folder whose process has just ended.
-
-    Its children may see its end while its last thread still holds the lock. Another process may have resumed the run.
-    """
-    give_up_s = monotonic() + RELEASE_S
-    while is_under_way(folder) and monotonic() < give_up_s:
-        sleep(ASK_EVERY_S)

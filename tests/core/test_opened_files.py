@@ -19,7 +19,6 @@ NOT_OF_USERS = {
     "core/plugins.py",
     "learning/datasets/cache.py",
     "learning/datasets/digits.py",
-    "results/live/page.py",
     "results/report/shared/resources.py",
     "scenario/examples.py",
     "scenario/key_words.py",

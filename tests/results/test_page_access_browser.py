@@ -121,11 +121,6 @@ def test_the_words_follow_the_choice_of_the_axis(opened):
     for button, axis in (("round", "over round"), ("energy", "over energy of all devices in J")):
         browser.find_element(By.CSS_SELECTOR, f"[data-view={button}]").click()
         assert f"test accuracy in % {axis}. " in chart.get_attribute("aria-label")
-    # A page that is built again has its tools once.
-    count = "return [document.querySelectorAll('.tools').length, document.querySelectorAll('.topbar a').length]"
-    before = browser.execute_script(count)
-    browser.execute_script("edgefl.build()")
-    assert browser.execute_script(count) == before
 
 
 def test_the_numbers_and_saved_pictures_of_a_chart(opened):

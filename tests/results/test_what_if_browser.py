@@ -112,7 +112,7 @@ def test_a_key_with_one_value_is_a_sentence(open_page, priced, tmp_path):
 
 
 def test_one_key_varies_at_a_time(card, priced, chromium, violations):
-    """Also on a page that is built again, which has no serious violations."""
+    """A page with moved sliders has no serious violations."""
     own = json.loads((priced / "summary.json").read_text())
     bandwidth, clock, allocation = sliders(card).values()
     bandwidth.send_keys(Keys.ARROW_RIGHT)
@@ -125,9 +125,8 @@ def test_one_key_varies_at_a_time(card, priced, chromium, violations):
     card.find_element(By.CLASS_NAME, "what-if-own").click()
     assert shown(card) == wanted(own, own)
     assert next(one.get_attribute("aria-valuetext") for one in sliders(card).values()) == "20 MHz"
-    chromium.execute_script("edgefl.build()")
-    sliders(card)["what-if-0-0"].send_keys(Keys.ARROW_LEFT)
-    assert sliders(card)["what-if-0-0"].get_attribute("aria-valuetext") == "10 MHz"
+    bandwidth.send_keys(Keys.ARROW_LEFT)
+    assert bandwidth.get_attribute("aria-valuetext") == "10 MHz"
     for theme in ("light", "dark"):
         chromium.execute_script("document.documentElement.dataset.theme = arguments[0]", theme)
         assert violations() == []

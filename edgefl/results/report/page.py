@@ -5,7 +5,6 @@ To add a figure of one run, see `run_cards`; a learning curve, see `learning_cur
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from edgefl.core.units import NO_NUMBER, TIME, quantity
 from edgefl.results.labels import labels
@@ -25,7 +24,7 @@ from edgefl.results.report.shared.templates import Html
 MOST_NAMES = 3  # of runs in the page's title
 
 
-def render(runs: Sequence[Run], above: Html | str = "", template: str = "page.html.j2", **extra: Any) -> Html:
+def render(runs: Sequence[Run], above: Html | str = "") -> Html:
     """Return the complete page for one or several runs."""
     # The label, colour and dash of a run are the same in all charts and tables of the page.
     groups = pooled_seeds.pooled(runs)
@@ -53,7 +52,7 @@ def render(runs: Sequence[Run], above: Html | str = "", template: str = "page.ht
     if len(runs) == 1:
         names = ["This run"]
     return templates.render(
-        template,
+        "page.html.j2",
         title=title,
         subtitle=Html(" · ").join(part for part in (" · ".join(facts), above) if part),
         banners=Html("").join(headline.banner(run.data, name) for run, name in zip(styled_runs, names, strict=True)),
@@ -67,7 +66,6 @@ def render(runs: Sequence[Run], above: Html | str = "", template: str = "page.ht
         styles=["run/what_if.css", "run/replay.css"],
         script_names=["shared/page.js", "run/what_if.js", "run/replay.js"],
         data={"figures": figures, "what_if": what_if.data(styled_runs), "replays": replay.tapes(runs)},
-        **extra,
     )
 
 

@@ -20,7 +20,6 @@
   const REACH = 12; // pixels from the pointer to the device that it shows
   const BINS = 600; // of the strip behind the slider
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
-  const memory = new Map(); // name of the map -> where its player was, for pages that get new content
 
   const timeOf = (row) => row.time;
 
@@ -494,26 +493,20 @@
       }
     }
 
-    function remember() {
-      memory.set(name, { time_s: tick * tape.tick_s, isPlaying, isOpen, speed: speed.value });
-    }
-
     function seek(wanted) {
       open();
       tick = Math.min(Math.max(wanted, 0), TICKS);
       draw();
       describe();
-      remember();
     }
 
     function advance(now) {
-      if (!isPlaying || !element.isConnected) return;
+      if (!isPlaying) return;
       // The first frame may have begun before it was asked for.
       const passed_s = Math.min(Math.max(now - lastFrame, 0) / 1000, LONGEST_FRAME_S);
       lastFrame = now;
       tick = Math.min(tick + (passed_s * Number(speed.value)) / tape.tick_s, TICKS);
       draw();
-      remember();
       if (tick < TICKS) requestAnimationFrame(advance);
       else setPlaying(false);
     }
@@ -531,7 +524,6 @@
         describe();
         announce();
       }
-      remember();
     }
 
     function close() {
@@ -544,7 +536,6 @@
       for (const line of moments.values()) line.remove();
       moments.clear();
       play.focus(); // a key that can be used no longer loses the focus
-      remember();
     }
 
     function onKey(event) {
@@ -593,13 +584,6 @@
       seek: (time_s) => seek(time_s / tape.tick_s),
       devices: () => states.filter((state) => !state.isAway).map(({ device, x, y, phase }) => [device.id, x, y, phase]),
     };
-    const before = memory.get(name);
-    if (before) {
-      speed.value = before.speed;
-      tick = Math.min(before.time_s / tape.tick_s, TICKS);
-      if (before.isOpen) seek(tick);
-      if (before.isPlaying) setPlaying(true);
-    }
     describe();
     element.hidden = false;
     drawStrip();

@@ -114,9 +114,7 @@ edgefl.whenBuilt(() => {
     div.after(tools, numbers);
   }
 
-  for (const div of document.querySelectorAll(".card .plot")) {
-    if (!div.parentElement.querySelector(":scope > .tools")) addTools(div);
-  }
+  for (const div of document.querySelectorAll(".card .plot")) addTools(div);
 });
 
 // A table that is open follows its chart.

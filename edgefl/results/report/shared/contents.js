@@ -46,12 +46,7 @@ edgefl.whenBuilt(() => {
 
   listSections();
   markCurrent();
-  // Sections come and go with the reader's choices; a page that is built again replaces these listeners.
-  edgefl.contents?.abort();
-  edgefl.contents = new AbortController();
-  const { signal } = edgefl.contents;
-  window.addEventListener("scroll", markCurrent, { passive: true, signal });
-  const observer = new MutationObserver(listSections);
+  window.addEventListener("scroll", markCurrent, { passive: true });
+  const observer = new MutationObserver(listSections); // sections come and go with the reader's choices
   observer.observe(document.querySelector("main"), { attributes: true, attributeFilter: ["hidden"], subtree: true });
-  signal.addEventListener("abort", () => observer.disconnect());
 });

@@ -2,8 +2,7 @@
 /**
  * Shared by the scripts of a page: its data, and Plotly, which draws its charts.
  *
- * A script registers a function with `edgefl.whenBuilt`. It is called with the page's data once Plotly is there, and
- * again after each change of the content: elements may be new then, so it must look them up and add listeners again.
+ * A script registers a function with `edgefl.whenBuilt`. It is called with the page's data once Plotly is there.
  *
  * Charts are described in the colours of the light page. `edgefl.plot` draws them in those of the dark page where
  * that is shown, and again when the reader changes over; `edgefl.colour` does the same for one colour, and the event
@@ -113,5 +112,5 @@ const edgefl = (() => {
     document.addEventListener("edgefl:theme", repaint);
   }
 
-  return { plot, chartOf, colour, onPage, isDark, setPrinting, unpacked, build, whenBuilt, whenPlotted, start };
+  return { plot, chartOf, colour, onPage, isDark, setPrinting, unpacked, whenBuilt, whenPlotted, start };
 })();

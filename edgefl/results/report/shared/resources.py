@@ -39,7 +39,7 @@ def scripts(*names: str) -> str:
 def plotly() -> str:
     """Return Plotly's script from the installed package, as gzip in base64: 2 MB instead of 4.8 MB.
 
-    It is packed once in a process: a page of a run under way is made again and again.
+    It is packed once in a process, which may write the pages of all runs of a sweep.
 
     Raises:
         ModuleNotFoundError: Plotly is not installed.
