@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,35 +11,33 @@ from edgefl.core.times import SAME_TIME_S
 from edgefl.radio.backhaul_section import SERVER, Backhaul, BackhaulLink, Node
 
 
+class Hop(NamedTuple):
+    """One direction of a link of limited rate."""
+
+    near: Node
+    far: Node
+    rate_bps: float
+
+
 @dataclass(frozen=True)
 class Routes:
     """The paths of least delay between the server and base stations, and of these the fastest.
 
-    A message of b bits takes the sum of the delays and b over the lowest rate (cut-through). Messages do not slow
-    each other down.
+    A message of b bits that is alone on its path takes the sum of the delays and b over the lowest rate (cut-through).
     """
 
     delay_s: Floats  # [cells]
     rate_bps: Floats  # [cells] lowest on the path
+    hops: Sequence[tuple[Hop, ...]]  # [cells] away from the server, where the rate is limited
 
     def one_way_s(self, bits: Floats | float, cell: Ids | int | slice = slice(None)) -> Floats:
-        """Return the seconds [n] of messages between the server and base stations.
+        """Return the seconds [n] of messages between the server and base stations, each as if it were alone.
 
         Args:
             bits: of the messages, for all or [n].
             cell: of the base stations, [n] or one; by default all of them.
         """
         return np.asarray(self.delay_s[cell] + bits / self.rate_bps[cell])
-
-    def of_message_s(self, bits: float, cell: int) -> float:
-        """Return the seconds of one message between the server and a base station."""
-        delay_s, rate_bps = self._by_cell[cell]
-        return delay_s + bits / rate_bps
-
-    @cached_property
-    def _by_cell(self) -> list[tuple[float, float]]:
-        """The delay and the rate of each cell as plain numbers, which are faster to read one by one than NumPy's."""
-        return list(zip(self.delay_s.tolist(), self.rate_bps.tolist(), strict=True))
 
 
 def routes(backhaul: Backhaul | None, sites: int, sectors: int = 1) -> Routes:
@@ -51,13 +49,15 @@ def routes(backhaul: Backhaul | None, sites: int, sectors: int = 1) -> Routes:
         sectors: of each of them, whose cells use the same links.
     """
     if backhaul is None:
-        return Routes(np.zeros(sites * sectors), np.full(sites * sectors, np.inf))
+        return Routes(np.zeros(sites * sectors), np.full(sites * sectors, np.inf), [()] * sites * sectors)
     links = backhaul.edges(sites)
     delay_s = _least_delays_s(links)
-    rate_bps = _highest_rates_bps(links, delay_s)
+    last = _fastest_hops(links, delay_s)
+    hops = [_limited(last, site) for site in range(sites) for _ in range(sectors)]
     return Routes(
         delay_s=np.repeat([delay_s[site] for site in range(sites)], sectors),
-        rate_bps=np.repeat([rate_bps[site] for site in range(sites)], sectors),
+        rate_bps=np.array([min((hop.rate_bps for hop in path), default=np.inf) for path in hops]),
+        hops=hops,
     )
 
 
@@ -71,8 +71,8 @@ def _least_delays_s(links: Sequence[BackhaulLink]) -> dict[Node, float]:
     return dict(nx.single_source_dijkstra_path_length(graph, SERVER, weight="delay_s"))
 
 
-def _highest_rates_bps(links: Sequence[BackhaulLink], delay_s: dict[Node, float]) -> dict[Node, float]:
-    """Return the highest rate to each node over paths of least delay.
+def _fastest_hops(links: Sequence[BackhaulLink], delay_s: dict[Node, float]) -> dict[Node, Hop]:
+    """Return the last hop to each node on the fastest path of least delay.
 
     Links join the graph by falling rate. The link that first connects a node to the server has the lowest rate on the
     node's path, and every other path has one at most as high.
@@ -81,14 +81,25 @@ def _highest_rates_bps(links: Sequence[BackhaulLink], delay_s: dict[Node, float]
 
     graph = nx.DiGraph()
     graph.add_node(SERVER)
-    rate_bps: dict[Node, float] = {SERVER: np.inf}
+    last: dict[Node, Hop] = {}
+    rate_bps: dict[tuple[Node, Node], float] = {}
     for link in sorted(links, key=_falling_rate):
         for near, far in (link.between, link.between[::-1]):  # a link carries both ways
             if near in delay_s and abs(delay_s[near] + link.delay_s - delay_s[far]) < SAME_TIME_S:
                 graph.add_edge(near, far)  # it lies on a path of least delay
-        for node in nx.descendants(graph, SERVER):
-            rate_bps.setdefault(node, link.rate_bps or np.inf)  # only nodes that this link connects
-    return rate_bps
+                rate_bps.setdefault((near, far), link.rate_bps or np.inf)
+        for near, far in nx.bfs_edges(graph, SERVER):
+            last.setdefault(far, Hop(near, far, rate_bps[near, far]))  # only nodes that this link connects
+    return last
+
+
+def _limited(last: dict[Node, Hop], node: Node) -> tuple[Hop, ...]:
+    """Return the hops of limited rate from the server to a node, given the last hop to each."""
+    hops = []
+    while node != SERVER:
+        hops.append(last[node])
+        node = last[node].near
+    return tuple(hop for hop in reversed(hops) if hop.rate_bps < np.inf)
 
 
 def _falling_rate(link: BackhaulLink) -> float:

@@ -13,6 +13,7 @@ from edgefl.core.streams import Streams
 from edgefl.learning.algorithms import properties
 from edgefl.learning.workload import Workload
 from edgefl.radio.backhaul import Routes, routes
+from edgefl.radio.backhaul_links import BackhaulLinks, all_at_once_s
 from edgefl.radio.link import Link
 from edgefl.radio.recorded_links import RecordedLinks
 from edgefl.radio.transfers import OnAir, ignore_on_air
@@ -148,7 +149,7 @@ def server_of(
     )
     limits = Limits(
         deadline_s=scenario.server.deadline_s or float("inf"),
-        backhaul_s=float(radio.backhaul.one_way_s(around.payload.model_bits).max()),
+        backhaul_s=all_at_once_s(radio.backhaul, around.payload.model_bits, scenario.cells.sectors),
     )
     return Server(
         env=env,
@@ -247,7 +248,7 @@ def _dispatcher(
         world=world,
         link=radio.link,
         polling=radio.polling,
-        routes=radio.participants_routes,
+        backhaul=BackhaulLinks(env, radio.participants_routes),
         handover=scenario.cells.handover,
         payload=payload,
         split=around.split,

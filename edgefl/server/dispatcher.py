@@ -13,7 +13,7 @@ from edgefl.learning.analog_sum import AnalogSum
 from edgefl.learning.codecs.base import BITS_PER_FLOAT
 from edgefl.learning.payload import Payload, SplitPayload
 from edgefl.learning.workload import Workload
-from edgefl.radio.backhaul import Routes
+from edgefl.radio.backhaul_links import BackhaulLinks
 from edgefl.radio.carriers.carrier import Carrier
 from edgefl.radio.carriers.over_the_air import AnalogUpdates, OverTheAirCarrier
 from edgefl.radio.drop import Drop
@@ -46,7 +46,7 @@ class Dispatcher:
     world: World
     link: Link
     polling: Link  # the radio for polls, with separate draws
-    routes: Routes  # the backhaul that participants' messages take between the server and the base stations
+    backhaul: BackhaulLinks  # that carries participants' messages between the server and the base stations
     handover: Handover | None  # when devices change their base stations; None if they do not
     payload: Payload  # what a participant sends and computes
     split: SplitPayload | None  # the same for each half of a model that is cut in two; None if it is not cut
@@ -162,8 +162,9 @@ class Dispatcher:
         updates = AnalogUpdates(self.payload.up_bits / BITS_PER_FLOAT, weights, STATISTICS_BITS)
         carrier = self.link.open_over_the_air(self.env, participants, messages, updates)
         self._over_the_air = carrier
-        routes = self.routes
-        return OverTheAirProcesses(self.env, self.ledger, carrier, computing, routes, exchange, STATISTICS_BITS)
+        return OverTheAirProcesses(
+            self.env, self.ledger, carrier, computing, self.backhaul, exchange, self._broadcast, STATISTICS_BITS
+        )
 
     def _weights(self, ids: Ids, number: int) -> Floats:
         """Return the weights [n] of the updates of devices [n] in the sum after `number` rounds."""
@@ -272,7 +273,11 @@ class Dispatcher:
         return self._ordinary(carrier, computing, Exchange(down_bits, up_bits, flops, POLLED))
 
     def _ordinary(self, carrier: Carrier, computing: LocalComputation, exchange: Exchange) -> ProcessFactory:
-        return ParticipantProcesses(self.env, self.ledger, carrier, computing, self.routes, exchange)
+        return ParticipantProcesses(self.env, self.ledger, carrier, computing, self.backhaul, exchange, self._broadcast)
+
+    @property
+    def _broadcast(self) -> bool:
+        return self.link.radio.downlink == "broadcast"
 
     # Parts of a process: local computation, participants, payload, peer
 
@@ -296,7 +301,9 @@ class Dispatcher:
         down = np.broadcast_to(down_bits, flops.shape)
         up = np.broadcast_to(up_bits, flops.shape)
         # Setting up, access and time on the backhaul do not depend on the clock: they come off the deadline first.
-        backhaul_s = self.routes.one_way_s(down, drop.cell) + self.routes.one_way_s(up, drop.cell)
+        # Which other messages will be on the backhaul is not known before, so this counts none.
+        routes = self.backhaul.routes
+        backhaul_s = routes.one_way_s(down, drop.cell) + routes.one_way_s(up, drop.cell)
         access_s = self.link.access_s("down", down) + self.link.access_s("up", up)
         if deadline_s is None:
             left_s = self._deadline_s - backhaul_s - access_s - self.world.setup_s[drop.ids]

@@ -37,9 +37,9 @@ class OverTheAirProcesses(ParticipantProcesses):
         part.add_upload(transfer, self.env.now)
         if not transfer.delivered:  # cut short, or silent, as the channel was too weak
             return transfer.cut or "upload_failed"
-        bits = self._up_bits[part.row]
-        backhaul_s = float(self.routes.one_way_s(bits, part.cell))  # of the sum, which is as large as an update
-        return (yield from part.wait_for_backhaul(self.env, backhaul_s, arrives=True))
+        # Only the cell's sum travels on, which is as large as an update.
+        message = self.backhaul.send(self._up_bits[part.row], part.cell, "up", one_copy=True)
+        return (yield from part.wait_for_backhaul(self.env, message, arrives=True))
 
     def _exchange_statistics(self, part: Participation) -> ParticipantProcess:
         """Carry a device's statistics to the server, and those of all back; return "", or how it ended."""
@@ -47,14 +47,15 @@ class OverTheAirProcesses(ParticipantProcesses):
         part.add_upload(transfer, self.env.now)
         if not transfer.delivered:
             return transfer.cut or "upload_failed"
-        backhaul_s = float(self.routes.one_way_s(self.statistics_bits, part.cell))
-        cut = yield from part.wait_for_backhaul(self.env, backhaul_s)
+        message = self.backhaul.send(self.statistics_bits, part.cell, "up")
+        cut = yield from part.wait_for_backhaul(self.env, message)
         if cut:
             return cut
         cut = yield from part.wait_for(self.env, self.carrier.statistics_are_in(part.row))
         if cut:
             return cut
-        cut = yield from part.wait_for_backhaul(self.env, backhaul_s)
+        message = self.backhaul.send(self.statistics_bits, part.cell, "down", one_copy=True)
+        cut = yield from part.wait_for_backhaul(self.env, message)
         if cut:
             return cut
         transfer = yield from self.carrier.send(part.row, STATISTICS_DOWN)

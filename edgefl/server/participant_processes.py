@@ -8,7 +8,7 @@ import numpy as np
 import simpy
 
 from edgefl.core.arrays import Floats
-from edgefl.radio.backhaul import Routes
+from edgefl.radio.backhaul_links import BackhaulLinks
 from edgefl.radio.carriers.carrier import Carrier
 from edgefl.radio.messages import DOWNLOAD, UPLOAD
 from edgefl.records.ledger import Ledger
@@ -49,8 +49,9 @@ class ParticipantProcesses:
     ledger: Ledger
     carrier: Carrier  # of the messages of each participant
     computing: LocalComputation  # of the participants, in the order of the carrier's rows
-    routes: Routes  # of the backhaul between the server and the base stations
+    backhaul: BackhaulLinks  # between the server and the base stations
     exchange: Exchange
+    broadcast: bool  # whether a cell sends a download once, to all devices that begin together
 
     def __call__(self, part: Participation) -> ParticipantProcess:
         """Take part; return the status at the end."""
@@ -82,11 +83,10 @@ class ParticipantProcesses:
 
     def _download(self, part: Participation) -> ParticipantProcess:
         """Carry the model to the device; return "" if it arrived, otherwise the status of the participation."""
-        backhaul_s = self.routes.of_message_s(self._down_bits[part.row], part.cell)
-        if backhaul_s > 0:
-            cut = yield from part.wait_for_backhaul(self.env, backhaul_s)
-            if cut:
-                return cut
+        message = self.backhaul.send(self._down_bits[part.row], part.cell, "down", one_copy=self.broadcast)
+        cut = yield from part.wait_for_backhaul(self.env, message)
+        if cut:
+            return cut
         transfer = yield from self.carrier.send(part.row, DOWNLOAD)
         part.add_download(transfer, self.env.now)
         if not transfer.delivered:
@@ -100,12 +100,10 @@ class ParticipantProcesses:
         part.add_upload(transfer, self.env.now)
         if not transfer.delivered:
             return transfer.cut or "upload_failed"
-        backhaul_s = self.routes.of_message_s(self._up_bits[part.row], part.serving)
-        if backhaul_s <= 0:
-            return ""
         # What has reached the base station arrives, even if the device leaves meanwhile. A handover may have changed
         # the base station since the download, so the route starts at the one that serves the device now.
-        return (yield from part.wait_for_backhaul(self.env, backhaul_s, arrives=True))
+        message = self.backhaul.send(self._up_bits[part.row], part.serving, "up")
+        return (yield from part.wait_for_backhaul(self.env, message, arrives=True))
 
     @cached_property
     def _down_bits(self) -> list[float]:

@@ -10,6 +10,7 @@ import simpy
 
 from edgefl.coordination.policies.base import DEPARTED
 from edgefl.core.arrays import Floats, Ids
+from edgefl.radio.backhaul_links import Message
 from edgefl.radio.carriers.roaming import HANDOVER_FAILED
 from edgefl.radio.drop import Drop
 from edgefl.radio.link import Link
@@ -221,12 +222,6 @@ class Participation:
         cause, self.server_s = yield from _pass(env, seconds, self.server_s)
         return cause
 
-    def wait(self, env: simpy.Environment, seconds: float) -> ParticipantProcess:
-        """Wait some seconds for a message that is on its way between the server and the base station."""
-        self.meter.on_activity(self.device, "idle")
-        cause, self.idle_s = yield from _pass(env, seconds, self.idle_s)
-        return cause
-
     def wait_for(self, env: simpy.Environment, event: simpy.Event) -> ParticipantProcess:
         """Wait for an event, such as that all others are ready."""
         self.meter.on_activity(self.device, "idle")
@@ -239,18 +234,20 @@ class Participation:
         self.idle_s += env.now - began_s
         return cause
 
-    def wait_for_backhaul(self, env: simpy.Environment, seconds: float, *, arrives: bool = False) -> ParticipantProcess:
-        """Wait while the backhaul carries a message for some seconds.
+    def wait_for_backhaul(
+        self, env: simpy.Environment, message: Message | None, *, arrives: bool = False
+    ) -> ParticipantProcess:
+        """Wait while the backhaul carries a message; without one go on at once.
 
         With `arrives` the message arrives even if the device leaves: an update that the base station has.
         """
-        began_s = env.now
-        cause = ""
-        # A departure interrupts the wait. If the message arrives nonetheless, wait out the rest of its time.
-        while seconds > 0:
-            cause = yield from self.wait(env, max(began_s + seconds - env.now, 0.0))
-            if not (arrives and cause == DEPARTED):
-                break
+        if message is None:
+            return ""
+        cause = yield from self.wait_for(env, message.arrival)
+        while arrives and cause == DEPARTED:
+            cause = yield from self.wait_for(env, message.arrival)
+        if cause:
+            message.withdraw()
         return cause
 
 

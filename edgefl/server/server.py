@@ -37,7 +37,7 @@ class Limits(NamedTuple):
     """The limits of a run's rounds."""
 
     deadline_s: float  # the longest time that a round may last; inf without a deadline
-    backhaul_s: float  # how long a model takes from the server to all base stations, which are sent it side by side
+    backhaul_s: float  # how long a model takes from the server to all base stations, which are sent it at once
 
 
 class EndingRound(NamedTuple):

@@ -83,9 +83,11 @@ def test_a_backhaul_without_delay_changes_nothing(policy):
 
 
 def test_participations_are_longer_by_two_trips():
-    """Fixed shares and a channel that holds: a chain of 0.1 s a hop, 10 Mbit/s; bits each way as the model has."""
-    one = run_in_seven_cells("synchronous", train=False)
-    other = run_in_seven_cells("synchronous", train=False, backhaul={"kind": "chain", "rate_bps": 1e7, "delay_s": 0.1})
+    """A participant alone on a chain of 0.1 s a hop, 10 Mbit/s; bits each way as the model has."""
+    server = {"participants": 1}
+    one = run_in_seven_cells("synchronous", train=False, server=server)
+    chain = {"kind": "chain", "rate_bps": 1e7, "delay_s": 0.1}
+    other = run_in_seven_cells("synchronous", train=False, server=server, backhaul=chain)
     hops = other.devices["cell"].to_numpy() + 1
     way_s = 2 * (0.1 * hops + BITS / 1e7)
     for column in ("download_s", "compute_s", "upload_s", "bytes_up", "tx_energy_j", "cell"):

@@ -67,6 +67,14 @@ def test_an_update_takes_its_symbols_over_the_band(radio, capacity_hz, per_symbo
     assert (devices["status"] == "received").all()
 
 
+def test_a_sum_crosses_the_backhaul_once():
+    """After one model for each of the twelve devices; their statistics take about a millisecond."""
+    message_s = 32 * PARAMETERS / 1e6
+    plain_s = priced().rounds["duration_s"]
+    wired_s = priced(backhaul={"kind": "star", "rate_bps": 1e6}).rounds["duration_s"]
+    np.testing.assert_allclose(wired_s - plain_s, (12 + 1) * message_s, atol=0.002)
+
+
 def test_analog_uploads_take_the_same_time_for_any_number_of_devices():
     def upload_s(count, uplink):
         keys = {"devices": {"count": count}, "rounds": 1}

@@ -8,6 +8,8 @@ import simpy
 from radio_cases import drop, link
 
 import edgefl.server
+from edgefl.core.times import call_at
+from edgefl.radio.backhaul_links import Message
 from edgefl.radio.transfers import TransferResult
 from edgefl.server.participation import NoMeter, Participation, SetUp
 
@@ -102,7 +104,7 @@ def test_handovers_and_the_end_are_recorded(part):
 
 def test_an_update_on_the_backhaul_arrives_without_its_device(part):
     env = simpy.Environment()
-    process = env.process(part.wait_for_backhaul(env, 4.0, arrives=True))
+    process = env.process(part.wait_for_backhaul(env, Message(env.timeout(4.0), 0.0, 1.0), arrives=True))
 
     def leave():
         yield env.timeout(1.0)
@@ -111,6 +113,15 @@ def test_an_update_on_the_backhaul_arrives_without_its_device(part):
     env.process(leave())
     assert env.run(process) == ""
     assert (env.now, part.idle_s) == (4.0, 4.0)
+
+
+def test_a_message_that_is_cut_short_leaves_the_backhaul(part):
+    env = simpy.Environment()
+    message = Message(env.timeout(4.0), 0.0, 1.0)
+    process = env.process(part.wait_for_backhaul(env, message))
+    call_at(env, 1.0, lambda: process.interrupt("late"))
+    assert env.run(process) == "late"
+    assert (env.now, message.waiting) == (1.0, 0)
 
 
 def test_chosen_candidate_continues_where_its_answer_ended(part):

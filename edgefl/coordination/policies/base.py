@@ -50,7 +50,7 @@ class Coordinator(Protocol):
 
     @property
     def backhaul_s(self) -> float:
-        """Return how long [s] a model takes from the server to all base stations, which get it side by side."""
+        """Return how long [s] a model takes from the server to all base stations, which are sent it at once."""
 
     @property
     def time_is_up(self) -> simpy.Event:
