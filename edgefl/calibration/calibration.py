@@ -1,14 +1,14 @@
-"""A calibration: the fit to all rows of a log, and how well a fit to some rows predicts the others."""
+"""A calibration: the fit to all rows of a log, and how well fits to some rows predict the others."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 
-from edgefl.calibration.comparison import Compared, PhaseErrors, compare, errors_by_phase
-from edgefl.calibration.fit import Fit, fit
+from edgefl.calibration.comparison import Compared, PhaseErrors, compare, errors_by_phase, summary
+from edgefl.calibration.fit import Counts, Fit, fit
 from edgefl.calibration.fragment import TIMES_FILE, fragment
-from edgefl.calibration.holdout import left_out
+from edgefl.calibration.holdout import LeftOut, left_out
 from edgefl.calibration.log import LogRow, NetworkCounts, read_counts, read_log
 from edgefl.calibration.remarks import remarks
 from edgefl.core.errors import InputError
@@ -26,9 +26,9 @@ class Calibration:
     """The results of a log."""
 
     fitted: Fit  # to all rows
-    compared: Sequence[Compared]  # by a fit without the rows left out
+    compared: Sequence[Compared]  # rows left out by a fit without them
     errors: Sequence[PhaseErrors]
-    told: str  # names the rows left out; empty: none
+    summary: Sequence[str]  # of the errors, in lines
     remarks: Sequence[str]  # unknowns of the log
     scenario: str  # the sections as YAML
 
@@ -52,13 +52,23 @@ def calibrate(
     known: dict[str, NetworkCounts] | None = None
     if counts is not None or models:
         known = _known(log, rows, counts, models or {})
-    out = left_out(rows, hold_out, by_network=known is not None)
-    kept = [row for row in rows if row.line not in out.lines]
-    compared = compare(rows, known, fit(kept, known), out.lines)
-    errors = errors_by_phase(compared)
     fitted = fit(rows, known)
+    folds = left_out(rows, hold_out, by_network=known is not None)
+    compared = _compared(rows, known, fitted, folds)
+    errors = errors_by_phase(compared)
+    lines = summary(errors, [out.told for out in folds])
     told = remarks(fitted)
-    return Calibration(fitted, compared, errors, out.told, told, fragment(fitted, log.name, out.told, errors, told))
+    return Calibration(fitted, compared, errors, lines, told, fragment(fitted, log.name, lines, told))
+
+
+def _compared(rows: Sequence[LogRow], counts: Counts | None, fitted: Fit, folds: Sequence[LeftOut]) -> list[Compared]:
+    """Return all numbers: those of rows that are left out by a fit without them, the others by the fit to all rows."""
+    anywhere = frozenset[int]().union(*(out.lines for out in folds))
+    found = [number for number in compare(rows, counts, fitted, anywhere) if not number.left_out]
+    for out in folds:
+        part = fit([row for row in rows if row.line not in out.lines], counts)
+        found += [number for number in compare(rows, counts, part, out.lines) if number.left_out]
+    return sorted(found, key=lambda number: number.row.line)
 
 
 def _known(log: Path, rows: Sequence[LogRow], path: Path | None, models: Mapping[str, str]) -> dict[str, NetworkCounts]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import product
 from typing import NamedTuple
 
 from edgefl.calibration.fit import Counts, Fit
@@ -27,12 +28,30 @@ class Compared(NamedTuple):
 
 
 class PhaseErrors(NamedTuple):
-    """The errors of one phase and quantity."""
+    """The errors of one phase and quantity, or of one network in it."""
 
     phase: str
     quantity: str
-    left_out: Sequence[float]
-    fitted: Sequence[float]
+    network: str  # empty: all
+    left_out: bool  # the fits do not use these rows
+    errors: Sequence[float]
+
+    @property
+    def mean(self) -> float:
+        """The mean of the absolute errors."""
+        return math.fsum(map(abs, self.errors)) / len(self.errors)
+
+    @property
+    def text(self) -> str:
+        """The errors in a line."""
+        count = len(self.errors)
+        found = f"{round(100 * max(self.errors, key=abs), 1) + 0.0:+.1f} %"  # not -0.0
+        if count > 1:
+            found = f"mean {100 * self.mean:.1f} %, worst {found}"
+        if self.network:
+            return f"  {self.network}: {found}"
+        rows = f"{count} row{'s' * (count != 1)} {'left out' if self.left_out else 'fitted'}"
+        return f"{self.quantity} of {self.phase}: {found} ({rows})"
 
 
 def compare(rows: Sequence[LogRow], counts: Counts | None, fitted: Fit, left_out: frozenset[int]) -> list[Compared]:
@@ -78,18 +97,44 @@ def _transfers_s(rows: Sequence[LogRow], fitted: Fit) -> dict[int, float]:
 
 
 def errors_by_phase(compared: Sequence[Compared]) -> list[PhaseErrors]:
-    """Return the errors of each phase and quantity that has any."""
+    """Return the errors of each phase and quantity that has any; of rows left out alone if there are such.
+
+    Where the training of several networks was left out, the errors of each of them follow.
+    """
     found: list[PhaseErrors] = []
-    for quantity in QUANTITIES:
-        for phase in PHASES:
-            those = [number for number in compared if (number.row.phase, number.quantity) == (phase, quantity)]
-            if those:
-                out = [number.error for number in those if number.left_out]
-                kept = [number.error for number in those if not number.left_out]
-                found.append(PhaseErrors(phase, quantity, out, kept))
+    for quantity, phase in product(QUANTITIES, PHASES):
+        those = [number for number in compared if (number.row.phase, number.quantity) == (phase, quantity)]
+        out = [number for number in those if number.left_out]
+        if those:
+            found.append(PhaseErrors(phase, quantity, "", bool(out), [number.error for number in out or those]))
+        if (phase, quantity) == ("train", "seconds"):
+            found += _by_network(out)
     return found
 
 
-def mean_error(errors: Sequence[float]) -> float:
-    """Return the mean of the absolute errors."""
-    return math.fsum(map(abs, errors)) / len(errors)
+def _by_network(trained: Sequence[Compared]) -> list[PhaseErrors]:
+    of_network: dict[str, list[float]] = {}
+    for number in trained:
+        of_network.setdefault(number.row.network, []).append(number.error)
+    if len(of_network) == 1:
+        return []
+    return [
+        PhaseErrors("train", "seconds", network, left_out=True, errors=errors) for network, errors in of_network.items()
+    ]
+
+
+def summary(errors: Sequence[PhaseErrors], told: Sequence[str]) -> list[str]:
+    """Return lines about errors; none without errors.
+
+    Args:
+        errors: all of them.
+        told: what each of the fits has left out.
+    """
+    if not errors:
+        return []
+    title = "Errors of the fit, from which no row was left out:"
+    if len(told) == 1:
+        title = f"Errors of a fit without {told[0]}:"
+    elif told:
+        title = "Errors of fits that leave out each network in turn:"
+    return [title, *(f"  {of_phase.text}" for of_phase in errors)]

@@ -3,32 +3,22 @@
     step = batch (6 conv / r1 + 6 matmul / r2 + 6 grouped / r3 + 3 bytes / bandwidth + groups tau) + t0
 
 with the multiply-accumulates of a sample's forward pass by kind, and the bytes of its results: training takes three
-times the forward pass, and a multiply-accumulate is two operations. All coefficients are fitted by non-negative least
-squares on relative residuals.
+times the forward pass, and a multiply-accumulate is two operations. `shipped_law` fits its numbers.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from edgefl.calibration.fitting import relative_fit, variation
 from edgefl.calibration.log import LogRow, NetworkCounts
-from edgefl.calibration.shipped_law import near_shipped
-from edgefl.core.arrays import Floats
+from edgefl.calibration.shipped_law import near_preset
 from edgefl.world.compute_law import OPERATIONS, USUAL_PASSES
 
-# In order of preference. A kind without a speed of its own has the one speed.
-TERMS = ("speed", "step_s", "group_s", "matmul", "bandwidth", "grouped")
-WORTH = 0.9  # a further term must lower the error of networks left out at least to this share
-NO_LIMIT = 1e18  # operations a second of a kind of layer whose bytes take all of its time
-GOOD = 0.05  # error below which a law of few terms is kept
-EXACT = 1e-9  # a lower error is rounding
+TOLD = 0.05  # of some step: a number with smaller parts in all of them keeps the preset's ratio
 
 
 class Setting(NamedTuple):
@@ -43,25 +33,20 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True)
 class FittedLaw:
-    """The law of one type's steps at its highest clock: seconds per unit of each of its terms."""
+    """The law of one type's steps at its highest clock, by the keys of `devices.compute`."""
 
-    coefficients: Mapping[str, float]
-    left_out_error: float | None = None  # mean relative error of networks left out in turn; None: a single network
-    near_shipped: bool = False
+    seconds: Mapping[str, float]  # for an operation, a byte, a group, a step
+    shares: Mapping[str, float]  # the largest that each has of any step in the log
 
     def step_s(self, counts: NetworkCounts, samples: float) -> float:
         """Return the seconds of a training step."""
-        features = _features(tuple(self.coefficients), counts, samples)
-        return float(np.dot(features, list(self.coefficients.values())))
+        amounts = _amounts(counts, samples)
+        return math.fsum(amounts[key] * seconds for key, seconds in self.seconds.items())
 
     @property
-    def speeds(self) -> dict[str, float]:
-        """The operations a second by kind: convolution, matmul, grouped."""
-        one = self.coefficients["speed"]
-        kinds = {"convolution": one, "matmul": one, "grouped": one} | {
-            kind: self.coefficients[kind] for kind in ("matmul", "grouped") if kind in self.coefficients
-        }
-        return {kind: 1 / seconds if seconds else NO_LIMIT for kind, seconds in kinds.items()}
+    def untold(self) -> list[str]:
+        """The numbers that the log cannot tell."""
+        return [key for key, share in self.shares.items() if share < TOLD]
 
 
 @dataclass(frozen=True)
@@ -153,122 +138,31 @@ def samples_a_step(row: LogRow) -> float:
 
 
 def fit_law(settings: Sequence[Setting], counts: Mapping[str, NetworkCounts]) -> FittedLaw:
-    """Return the law whose terms best predict networks that are left out of the fit.
-
-    All sets of terms that include the one speed are tried, small ones first. With k networks at one batch size a law
-    has at most k - 1 terms, as each network is left out in turn. If such a law predicts a few networks badly, the
-    result is a law near that of the presets (`shipped_law`), as it is with a single network of a single batch size.
-    Several batch sizes of one network give the time of a step and a speed.
-    """
-    data = _Steps(settings, counts)
-    networks = list(dict.fromkeys(setting.network for setting in settings))
-    if len(networks) == 1:
-        if len({setting.samples for setting in settings}) > 1:
-            return data.law(("speed", "step_s")) or _one_speed(data)
-        return FittedLaw(data.near_shipped().coefficients, near_shipped=True)
-    best: FittedLaw | None = None
-    for size in range(len(TERMS)):
-        for further in combinations(TERMS[1:], size):
-            law = _tried(("speed", *further), data, networks)
-            if law is not None and (best is None or _is_better(law, best)):
-                best = law
-    is_good = best is not None and best.left_out_error is not None and best.left_out_error < GOOD
-    if len(networks) <= len(TERMS) and not is_good:
-        errors = [data.error_on(data.without(network).near_shipped(), network) for network in networks]
-        law = data.near_shipped()
-        return FittedLaw(law.coefficients, math.fsum(errors) / len(errors), near_shipped=True)
-    return best or _one_speed(data)
+    """Return the law of some steps, near the preset's."""
+    amounts = [_amounts(counts[setting.network], setting.samples) for setting in settings]
+    keys = tuple(amounts[0])
+    table = np.array([list(of_step.values()) for of_step in amounts])  # [settings, keys]
+    seconds = near_preset(keys, table, np.array([setting.step_s for setting in settings]))
+    parts_s = table * seconds
+    shares = (parts_s / parts_s.sum(axis=1, keepdims=True)).max(axis=0)
+    return FittedLaw(
+        dict(zip(keys, seconds.tolist(), strict=True)),
+        dict(zip(keys, shares.tolist(), strict=True)),
+    )
 
 
-class _Steps(NamedTuple):
-    """The steps that a law is fitted to, and what their networks compute."""
-
-    settings: Sequence[Setting]
-    counts: Mapping[str, NetworkCounts]
-
-    def without(self, network: str) -> _Steps:
-        """Return the steps of all other networks."""
-        return _Steps([setting for setting in self.settings if setting.network != network], self.counts)
-
-    def features(self, terms: tuple[str, ...]) -> Floats:
-        """Return how much of each term the steps have, [steps, terms]."""
-        return np.array([_features(terms, self.counts[one.network], one.samples) for one in self.settings])
-
-    @property
-    def steps_s(self) -> Floats:
-        """The measured seconds [steps]."""
-        return np.array([setting.step_s for setting in self.settings])
-
-    def law(self, terms: tuple[str, ...]) -> FittedLaw | None:
-        """Return the law of some terms; None if the steps cannot tell one of them from the others."""
-        relative = self.features(terms) / self.steps_s[:, None]
-        size = np.linalg.norm(relative, axis=0)
-        if not size.all() or np.linalg.matrix_rank(relative / size) < len(terms):
-            return None
-        coefficients = relative_fit(self.features(terms), self.steps_s)
-        return FittedLaw(dict(zip(terms, coefficients.tolist(), strict=True)))
-
-    def near_shipped(self) -> FittedLaw:
-        """Return a law near the shipped one."""
-        coefficients = near_shipped(TERMS, self.features(TERMS), self.steps_s)
-        return FittedLaw(dict(zip(TERMS, coefficients.tolist(), strict=True)))
-
-    def error_on(self, law: FittedLaw, network: str) -> float:
-        """Return the mean relative error of a law on the steps of a network."""
-        relative = [
-            abs(law.step_s(self.counts[network], setting.samples) / setting.step_s - 1)
-            for setting in self.settings
-            if setting.network == network
-        ]
-        return math.fsum(relative) / len(relative)
-
-
-def _one_speed(data: _Steps) -> FittedLaw:
-    law = data.law(("speed",))
-    if law is None:
-        raise AssertionError("training takes time")
-    return law
-
-
-def _is_better(law: FittedLaw, than: FittedLaw) -> bool:
-    """Return whether a law with at least as many terms predicts networks left out well enough to replace another."""
-    if law.left_out_error is None or than.left_out_error is None or than.left_out_error <= EXACT:
-        return False
-    further = len(law.coefficients) - len(than.coefficients)
-    return law.left_out_error < than.left_out_error * WORTH**further
-
-
-def _tried(terms: tuple[str, ...], data: _Steps, networks: Sequence[str]) -> FittedLaw | None:
-    """Return the law of some terms and its error; None if the steps cannot tell one of them."""
-    law = data.law(terms)
-    if law is None:
-        return None
-    errors: list[float] = []
-    for network in networks:
-        part = data.without(network).law(terms)
-        if part is None:
-            return None
-        errors.append(data.error_on(part, network))
-    return FittedLaw(law.coefficients, math.fsum(errors) / len(errors))
-
-
-def _features(terms: tuple[str, ...], counts: NetworkCounts, samples: float) -> list[float]:
+def _amounts(counts: NetworkCounts, samples: float) -> dict[str, float]:
+    """Return the operations by kind, bytes and groups of a training step, by the key that prices them."""
     forward = counts.forward
-    own = {"matmul": forward.matmul_macs, "grouped": forward.grouped_macs}
-    rest = forward.convolution_macs
-    for kind, macs in own.items():
-        if kind not in terms:
-            rest += macs
     passes = counts.passes * samples
-    amounts = {
-        "speed": OPERATIONS * passes * rest,
-        "step_s": 1.0,
+    return {
+        "convolution_flops_per_s": OPERATIONS * passes * forward.convolution_macs,
+        "matmul_flops_per_s": OPERATIONS * passes * forward.matmul_macs,
+        "grouped_flops_per_s": OPERATIONS * passes * forward.grouped_macs,
+        "bandwidth_bytes_per_s": passes * forward.activation_bytes,
         "group_s": passes / USUAL_PASSES * forward.groups,
-        "matmul": OPERATIONS * passes * forward.matmul_macs,
-        "bandwidth": passes * forward.activation_bytes,
-        "grouped": OPERATIONS * passes * forward.grouped_macs,
+        "step_s": 1.0,
     }
-    return [amounts[term] for term in terms]
 
 
 def measured_steps(settings: Sequence[Setting]) -> MeasuredSteps:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from edgefl.calibration.comparison import PhaseErrors, mean_error
-from edgefl.calibration.compute_fit import NO_LIMIT, FittedLaw
+from edgefl.calibration.compute_fit import FittedLaw
 from edgefl.calibration.energy_fit import RadioPower
 from edgefl.calibration.fit import Fit, TypeFit
+from edgefl.calibration.shipped_law import BOARD, is_speed
 
 TIMES_FILE = "times.csv"
 ASSUMED_DBM = 15.0  # of Wi-Fi
@@ -26,22 +26,16 @@ class Entry(NamedTuple):
     comment: str = ""
 
 
-def fragment(fitted: Fit, name: str, told: str, errors: Sequence[PhaseErrors], remarks: Sequence[str]) -> str:
+def fragment(fitted: Fit, name: str, summary: Sequence[str], remarks: Sequence[str]) -> str:
     """Return the sections as YAML.
 
     Args:
         fitted: the fit to all rows of the log.
         name: of the log.
-        told: the rows left out of the fit that `errors` are of; empty: none.
-        errors: of that fit.
+        summary: lines about errors.
         remarks: unknowns of the log.
     """
-    without = "The fit, from which no row was left out,"
-    if told:
-        without = f"A fit without {told}"
-    lines = [f"# By edgefl calibrate from all rows of {_plain(name)}."]
-    if errors:
-        lines += [f"# {without} predicts:", *(f"#   {text}" for text in _error_lines(errors))]
+    lines = [f"# By edgefl calibrate from all rows of {_plain(name)}.", *(f"# {text}" for text in summary)]
     lines += ["# The log cannot tell:"]
     lines += [f"#   {text}" for text in remarks]
     lines += _lines([Entry("devices", _devices(fitted))], 0)
@@ -49,18 +43,6 @@ def fragment(fitted: Fit, name: str, told: str, errors: Sequence[PhaseErrors], r
     if radio:
         lines += _lines([Entry("radio", radio)], 0)
     return "\n".join(lines) + "\n"
-
-
-def _error_lines(errors: Sequence[PhaseErrors]) -> Iterator[str]:
-    for of_phase in errors:
-        found = of_phase.left_out or of_phase.fitted
-        which = f"row{'s' * (len(found) != 1)}"
-        if of_phase.left_out:
-            which = f"{which} left out"
-        else:
-            which = f"{which}, none left out"
-        text = f"{of_phase.quantity} of {of_phase.phase}: mean error {100 * mean_error(found):.3g} %"
-        yield f"{text} ({len(found)} {which})"
 
 
 def _lines(entries: Sequence[Entry], depth: int) -> list[str]:
@@ -161,24 +143,13 @@ def _compute(device: TypeFit) -> list[Entry]:
 
 
 def _law(device: TypeFit, law: FittedLaw) -> list[Entry]:
-    where = _rows(device, "train")
-    if law.left_out_error is not None:
-        where = f"{where}; networks left out in turn: {100 * law.left_out_error:.3g} %"
     entries: list[Entry] = []
-    for kind, flops_per_s in law.speeds.items():
-        why = ""
-        if flops_per_s == NO_LIMIT:
-            why = "its other costs explain its time"
-        elif kind != "convolution" and kind not in law.coefficients:
-            why = "as convolution: no better fit with its own"
-        comment = "; ".join(filter(None, [where, why]))
-        entries.append(Entry(f"{kind}_flops_per_s", _number(flops_per_s), comment))
+    where = _rows(device, "train")
+    for key, seconds in law.seconds.items():
+        ratio = f"not told: near the ratio of {BOARD}" if key in law.untold else ""
+        comment = "; ".join(filter(None, [where, ratio]))
+        entries.append(Entry(key, _number(1 / seconds if is_speed(key) else seconds), comment))
         where = ""
-    if "bandwidth" in law.coefficients:
-        entries.append(Entry("bandwidth_bytes_per_s", _number(1 / law.coefficients["bandwidth"])))
-    entries += [
-        Entry(term, _number(law.coefficients[term])) for term in ("group_s", "step_s") if term in law.coefficients
-    ]
     return entries
 
 

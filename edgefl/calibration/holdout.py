@@ -1,4 +1,4 @@
-"""The rows of a log that are left out of a fit, and predicted by it."""
+"""The rows of a log that are left out of fits, and predicted by them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,39 +14,42 @@ EVERY = 4  # each fourth network, or round, is left out
 
 @dataclass(frozen=True)
 class LeftOut:
-    """The rows that are left out."""
+    """The rows that are left out of one fit."""
 
     lines: frozenset[int]
-    told: str  # their names; empty: none
+    told: str  # their names
 
 
-def left_out(rows: Sequence[LogRow], choice: str | None, *, by_network: bool) -> LeftOut:
-    """Return the rows that are left out.
+def left_out(rows: Sequence[LogRow], choice: str | None, *, by_network: bool) -> list[LeftOut]:
+    """Return the rows that are left out of each of several fits.
 
     Args:
         rows: of the log.
-        choice: a share below 1, or names of networks with commas between them; None: a quarter.
-        by_network: leave out whole networks if there are several; otherwise whole rounds, but never the first round of
-            a network.
+        choice: a share below 1, or names of networks with commas between them, which one fit leaves out.
+        by_network: leave out whole networks if there are several, without a choice each in turn; otherwise whole
+            rounds, without a choice a quarter, but never the first round of a network.
 
     Raises:
         InputError: the choice is neither.
     """
-    every: int | None = EVERY
+    every = EVERY
     networks = list(dict.fromkeys(row.network for row in rows if row.network))
+    by_network = by_network and len(networks) > 1
     if choice is not None:
         share = _share(choice)
         if share is None:
-            return _named(rows, choice.split(","), networks, choice)
-        every = round(1 / share) if share > 0 else None
-    if every is None:
-        return LeftOut(frozenset(), "")
-    if by_network and len(networks) > 1:
-        return _named(rows, _every(networks, every), networks, "")
+            return [_named(rows, choice.split(","), networks, choice)]
+        if share == 0:
+            return []
+        every = round(1 / share)
+    elif by_network:
+        return [_named(rows, [network], networks, "") for network in networks]
+    if by_network:
+        return [_named(rows, _every(networks, every), networks, "")]
     return _rounds(rows, every)
 
 
-def _rounds(rows: Sequence[LogRow], every: int) -> LeftOut:
+def _rounds(rows: Sequence[LogRow], every: int) -> list[LeftOut]:
     """Return the rows of each `every`-th round, including rows without a network."""
     named = [row for row in rows if row.round and row.network] or [row for row in rows if row.round]
     rounds: dict[str, dict[str, None]] = {}
@@ -55,14 +58,14 @@ def _rounds(rows: Sequence[LogRow], every: int) -> LeftOut:
     # Without its first round a network might be unknown.
     later = [(network, number) for network, numbers in rounds.items() for number in list(numbers)[1:]]
     if not later:
-        return LeftOut(frozenset(), "")
+        return []
     chosen = _every(later, every)
     numbers = {number for _, number in chosen}
     lines = [
         row.line for row in rows if (row.network, row.round) in chosen or (not row.network and row.round in numbers)
     ]
     names = [f"round {number} of {network}".removesuffix(" of ") for network, number in chosen]
-    return LeftOut(frozenset(lines), ", ".join(names))
+    return [LeftOut(frozenset(lines), ", ".join(names))]
 
 
 def _share(choice: str) -> float | None:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from edgefl.calibration.compute_fit import TOLD
 from edgefl.calibration.fit import Fit, TypeFit
-
-POOR = 0.3  # relative error of networks left out beyond which a law predicts no other network
+from edgefl.calibration.shipped_law import BOARD
 
 
 def remarks(fitted: Fit) -> list[str]:
@@ -25,13 +25,11 @@ def _of_computing(device: TypeFit) -> Iterator[str]:
     batch_sizes = {row.batch_size for row in trained}
     if device.law is None:
         yield "no counts of its networks: times of other networks"
-    elif device.law.near_shipped:
-        few = f"{len(networks)} network{'s' * (len(networks) != 1)}"
-        yield f"{few}: all terms of a law; it stays near that of raspberry_pi_4"
     elif len(networks) == 1:
-        yield "one network: which kinds of layers are slow"
-    elif (device.law.left_out_error or 0.0) > POOR:
-        yield "too few networks for a law: without counts, these networks have the times that were measured"
+        yield f"one network: which kinds of layers are slow, so all numbers have the ratios of {BOARD}"
+    elif device.law.untold:
+        keys = ", ".join(device.law.untold)
+        yield f"{keys}: under {100 * TOLD:g} % of every step, so near the ratio of {BOARD}"
     if len(batch_sizes) == 1:
         size = next(iter(batch_sizes))
         yield f"one batch size ({size:g}): the time of a step apart from a time of each sample, such as for loading it"

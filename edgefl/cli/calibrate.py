@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import add_no_plugins, as_typed, columns, printable, working_directory
+from edgefl.cli.common import add_no_plugins, as_typed, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def add_calibrate(verbs: Any) -> None:
         "--hold-out",
         metavar="SHARE|NAMES",
         help="rows left out of the fit, whose errors are printed: a share such as 0.25, or networks such as "
-        "lenet,resnet18 (default: every fourth network; without counts, every fourth round; 0: none)",
+        "lenet,resnet18 (default: each network in turn; without counts, every fourth round; 0: none)",
     )
     parser.add_argument(
         "-o",
@@ -64,13 +64,13 @@ def _calibrate(options: argparse.Namespace) -> int:
     found = calibrate(here / options.log, counts, options.hold_out, _models(options.models))
     if options.out is None:
         if not options.quiet:
-            print(_table(found), file=sys.stderr)
+            print(_summary(found), file=sys.stderr)
         sys.stdout.write(found.scenario)
         return EXIT_DONE
     can_draw = find_spec("matplotlib") is not None
     written = write(found, here / options.out, overwrite=options.overwrite, with_picture=can_draw)
     if not options.quiet:
-        print(_table(found))
+        print(_summary(found))
         print("\n".join(f"cannot tell   {printable(text)}" for text in found.remarks))
     print("\n".join(f"written       {as_typed(path)}" for path in written))
     if not can_draw:
@@ -94,20 +94,5 @@ def _models(options: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _table(found: Calibration) -> str:
-    lines = [["phase", "of", "left out", "mean error", "worst", "fitted", "mean error", "worst"]]
-    lines += [
-        [errors.phase, errors.quantity, *_cells(errors.left_out), *_cells(errors.fitted)] for errors in found.errors
-    ]
-    head = f"left out of this fit: {printable(found.told) or 'nothing'}; the scenario is fitted to all rows"
-    return "\n".join([head, *columns(lines, left=2)])
-
-
-def _cells(errors: Any) -> list[str]:
-    from edgefl.calibration.comparison import mean_error
-
-    if not errors:
-        return ["0", "", ""]
-    worst = max(errors, key=abs)
-    percent = round(100 * worst, 1) + 0.0  # not -0.0
-    return [str(len(errors)), f"{100 * mean_error(errors):.1f} %", f"{percent:+.1f} %"]
+def _summary(found: Calibration) -> str:
+    return "\n".join(printable(line) for line in found.summary)

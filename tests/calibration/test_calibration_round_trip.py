@@ -4,10 +4,11 @@ import math
 
 import pytest
 import yaml
-from calibration_cases import log_text
+from calibration_cases import NUMBERS, log_text, seconds_of, step_s
 
 import edgefl
 from edgefl.calibration.calibration import calibrate
+from edgefl.calibration.models import counts_of_models
 from edgefl.runs.data_division import divide
 from edgefl.scenario.load import load
 from edgefl.scenario.yaml_reader import parse
@@ -23,9 +24,9 @@ EPOCHS = 5
 MODELS = ("cnn_mnist", "cnn_femnist", "resnet20", "fcn")  # mostly convolutions, and none
 BATCH_SIZES = (8, 16)
 LAWS = {
-    "slow": {"convolution_flops_per_s": 1e8, "matmul_flops_per_s": 4e8, "step_s": 0.02},
-    "middle": {"convolution_flops_per_s": 4e8, "matmul_flops_per_s": 4e8, "step_s": 0.01},
-    "fast": {"convolution_flops_per_s": 2e9, "matmul_flops_per_s": 1e9, "step_s": 0.002},
+    "slow": {"convolution_flops_per_s": 1e8, "matmul_flops_per_s": 4e8, "bandwidth_bytes_per_s": 5e6, "step_s": 0.2},
+    "middle": {"convolution_flops_per_s": 4e8, "matmul_flops_per_s": 6e8, "bandwidth_bytes_per_s": 2e7, "step_s": 0.1},
+    "fast": {"convolution_flops_per_s": 2e9, "matmul_flops_per_s": 3e9, "bandwidth_bytes_per_s": 8e7, "step_s": 0.02},
 }
 POWERS = {
     "slow": {"setup_j": 5, "cpu_static_w": 3, "idle_power_w": 1.5, "rx_power_w": 2},
@@ -107,15 +108,19 @@ def calibrated(tmp_path_factory):
     return parse(calibrate(folder / "log.csv", models=models).scenario)[0]
 
 
-def test_a_calibrated_testbed_has_its_laws_and_powers(calibrated):
+def test_a_calibrated_testbed_has_its_laws_and_powers(calibrated, tmp_path):
     groups = calibrated["devices"]["groups"]
     assert [(found["name"], found["count"]) for found in groups] == [(name, UNITS) for name in TYPES]
-    # Units and repeats move a speed by this much, about which a law with several terms knows less than of the sum.
+    for model in MODELS:
+        (tmp_path / f"{model}.yaml").write_text(f"data: {{dataset: digits}}\nmodel: {model}\n")
+    counts = counts_of_models({model: str(tmp_path / f"{model}.yaml") for model in MODELS})
+    # Units and repeats move a step by this much, and the law is drawn to the ratios of the preset.
     deviation = math.hypot(SPREAD / math.sqrt(UNITS), JITTER / math.sqrt(UNITS * REPEATS))
     for found in groups:
         name = found["name"]
-        law = {key: found["compute"][key] for key in LAWS[name]}
-        assert law == pytest.approx(LAWS[name], rel=5 * deviation)
+        laws = [seconds_of({**NUMBERS, **numbers}) for numbers in (found["compute"], LAWS[name])]
+        steps_s = [[step_s(law, one, 16) for one in counts.values()] for law in laws]
+        assert steps_s[0] == pytest.approx(steps_s[1], rel=5 * deviation)
         assert {key: found[key] for key in POWERS[name]} == pytest.approx(POWERS[name], rel=0.01)
         assert found["radio_energy"]["rx_j_per_mbit"] == pytest.approx(RX_J_PER_MBIT[name], rel=0.02)
         assert found["setup_s"] == 2

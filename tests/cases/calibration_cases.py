@@ -12,8 +12,23 @@ COLUMNS = (
     *("device", "network", "round", "phase", "seconds", "bytes", "joules"),
     *("batch_size", "steps", "samples", "clients", "clock_hz"),
 )
-# The law of the tests; a slow unit takes longer by a factor.
-LAW = {"speed": 1 / 20e9, "matmul": 1 / 50e9, "grouped": 1 / 1e9, "bandwidth": 1 / 1e9, "group_s": 2e-5, "step_s": 0.05}
+# The law of the tests, that of the preset raspberry_pi_4 at twice its speed; a slow unit takes longer by a factor.
+NUMBERS = {
+    "convolution_flops_per_s": 34.6e9,
+    "matmul_flops_per_s": 86.4e9,
+    "grouped_flops_per_s": 0.996e9,
+    "bandwidth_bytes_per_s": 1.514e9,
+    "group_s": 19.6e-6,
+    "step_s": 0.0225,
+}
+
+
+def seconds_of(numbers):
+    """The seconds of an operation, a byte, a group or a step, by the keys of `devices.compute`."""
+    return {key: 1 / number if key.endswith("_per_s") else number for key, number in numbers.items()}
+
+
+LAW = seconds_of(NUMBERS)
 
 
 def networks(count, seed=1):
@@ -29,13 +44,12 @@ def networks(count, seed=1):
 
 def step_s(law, counts, batch_size):
     """The seconds of a step, written out."""
-    one = law["speed"]
     forward = counts.forward
-    seconds = 6 * batch_size * forward.convolution_macs * one
-    seconds += 6 * batch_size * forward.matmul_macs * law.get("matmul", one)
-    seconds += 6 * batch_size * forward.grouped_macs * law.get("grouped", one)
-    seconds += 3 * batch_size * forward.activation_bytes * law.get("bandwidth", 0)
-    return seconds + batch_size * forward.groups * law.get("group_s", 0) + law.get("step_s", 0)
+    seconds = 6 * batch_size * forward.convolution_macs * law["convolution_flops_per_s"]
+    seconds += 6 * batch_size * forward.matmul_macs * law["matmul_flops_per_s"]
+    seconds += 6 * batch_size * forward.grouped_macs * law["grouped_flops_per_s"]
+    seconds += 3 * batch_size * forward.activation_bytes * law["bandwidth_bytes_per_s"]
+    return seconds + batch_size * forward.groups * law["group_s"] + law["step_s"]
 
 
 def log_text(rows):
