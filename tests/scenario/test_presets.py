@@ -187,7 +187,7 @@ def test_busy_device_draws_more_than_a_waiting_one(name):
 
 
 def test_the_phone_draws_what_a_whole_phone_was_measured_to_draw():
-    """LTE: 2.79 W + 0.0852 W per Mbit/s up to 20 Mbit/s, 2.83 W down (Narayanan et al.), 1.06 W waiting (Huang et al.)."""
+    """LTE: 2.79 W + 0.0852 W per Mbit/s up to 20 Mbit/s, 2.83 W down (Narayanan et al.); waiting 1.06 W (Huang)."""
     powers = powers_w("phone")
     base_w = of("devices", "phone").devices.battery.base_w.value
     assert base_w + powers["sending"] == pytest.approx(2.79 + 0.0852 * 20, rel=0.01)
