@@ -69,30 +69,34 @@ def main():
         "Pi 4, each network left out of its fit",
         [x[i] @ relative_fit(x[keep], y[keep]) / y[i] - 1 for i, keep in enumerate(others)],
     )
+    laws = {}
     for board, title in (("pi4b", "Pi 4"), ("pi5", "Pi 5")):
         found = measured[board]
         scale = found[SCALED_BY] / (counts[SCALED_BY] @ law)
+        laws[board] = law
         unseen = [name for name in found if name != SCALED_BY]
         if board == "pi5":
+            laws[board] = scale * law
             told(
                 f"{title}, the Pi 4's law, scaled by {SCALED_BY}",
-                [scale * counts[n] @ law / found[n] - 1 for n in unseen],
+                [counts[n] @ laws[board] / found[n] - 1 for n in unseen],
             )
         macs = {name: counts[name][:3].sum() for name in found}
         speed = macs[SCALED_BY] / found[SCALED_BY]
         told(f"{title}, multiply-accumulates, scaled by {SCALED_BY}", [macs[n] / speed / found[n] - 1 for n in unseen])
-    small_images(counts, law)
+    small_images(counts, laws)
 
 
-def small_images(counts, law):
-    """Tell how much longer E2FL's networks take on 28 x 28 pixels than the law says, beside what LeNet takes."""
+def small_images(counts, laws):
+    """Tell how much longer E2FL's networks take on 28 x 28 pixels than the laws say, beside what LeNet takes."""
     steps = {(row["device"], row["network"]): float(row["step_s"]) for row in rows_of(STEPS)}
-    print(
-        "\nE2FL's networks on a Raspberry Pi 4, images of 28 x 28 pixels, over the law (less the time of LeNet's step):"
-    )
-    for (device, network), step_s in steps.items():
-        if device == "pi4b" and network != "lenet":
-            print(f"  {network:20s} {(step_s - steps[device, 'lenet']) / (counts[network] @ law):4.1f} times")
+    print("\nE2FL's networks, images of 28 x 28 pixels, over these laws (less the time of LeNet's step):")
+    print(f"  {'':20s} {'Pi 4':>10s} {'Pi 5':>10s}")
+    for network in dict.fromkeys(network for _, network in steps if network != "lenet"):
+        slower = [
+            (steps[board, network] - steps[board, "lenet"]) / (counts[network] @ law) for board, law in laws.items()
+        ]
+        print(f"  {network:20s} {slower[0]:4.1f} times {slower[1]:4.1f} times")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import edgefl
 WITHOUT_LOSSES = {
     "rate": "shannon", "errors": "none", "tdd": None, "overhead": None, "noise_figure_db": 0, "access_s": 0,
     "subcarrier_spacing_hz": None, "server_power": "per_device", "propagation": "umi_los", "fading": "rayleigh",
+    "least_speed_mps": 0, "least_rsrp_dbm": None, "power_control": "full",
 }  # fmt: skip
 PLAIN_DEVICES = {
     "preset": None,
@@ -27,6 +28,7 @@ PLAIN_DEVICES = {
 }
 WORLDS = {
     "`preset: nr`, phones": {},
+    "`power_control: full`": {"radio.power_control": "full"},
     "`rate: shannon`, no block errors": {"radio.rate": "shannon", "radio.errors": "none"},
     "in sight of the antenna": {"radio.propagation": "umi_los"},
     "no losses, phones": {f"radio.{key}": value for key, value in WITHOUT_LOSSES.items()},

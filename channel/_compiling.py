@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 class _Listener(event.Listener):
-    """Logs once a process that a loop is compiled; one that is read from the cache is no event."""
+    """Logs once a process that a loop is compiled; reading one from the cache does not count."""
 
     def __init__(self) -> None:
         self._said = False

@@ -82,7 +82,7 @@ PAGES = {
     "narrower": Page(
         (
             "run 03-moving-devices -o run --quiet",
-            "what-if run --over radio.bandwidth_hz=5e6,10e6,20e6,100e6 --over devices.tx_power_dbm=10,17,23 --quiet",
+            "what-if run --over radio.bandwidth_hz=5e6,10e6,20e6,50e6 --over devices.tx_power_dbm=10,17,23 --quiet",
         ),
         "run/report.html",
     ),

@@ -55,7 +55,7 @@ def test_one_joins_halfway_and_one_gives_up():
     assert arrivals_s(STAR, [first, (1.5, 1e7, 0, "up")], withdrawn_s=2.0) == [pytest.approx(2.25), None]
 
 
-def test_what_a_narrow_link_leaves_is_for_the_others():
+def test_others_get_what_a_narrow_link_leaves():
     """Of 100 Mbit/s two get 10 together, as they share a narrower link, and the third has 90 until it is through."""
     narrow = (0.0, 1e7, 0, "down")
     assert arrivals_s({"links": UNEQUAL}, [narrow, narrow, (0.0, 9e7, 1, "down")]) == pytest.approx([2.0, 2.0, 1.25])

@@ -35,8 +35,9 @@ def test_the_page_has_the_table_that_the_command_prints():
 
 
 @pytest.mark.process
-def test_the_page_has_what_the_benchmark_prints():
-    command = [sys.executable, str(ROOT / "benchmarks" / "compute_law.py")]
+@pytest.mark.parametrize("benchmark", ["compute_law.py", "held_out.py"])
+def test_the_page_has_what_a_benchmark_prints(benchmark):
+    command = [sys.executable, str(ROOT / "benchmarks" / benchmark)]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert printed.rstrip() in PAGE
 

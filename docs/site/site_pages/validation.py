@@ -6,6 +6,7 @@ All numbers are the recorded rows of the recipes below; `edgefl reproduce NAME` 
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from edgefl.calibration.picture import Marks, draw_panel
@@ -31,17 +32,53 @@ class Testbed(NamedTuple):
     counter_example: str | None  # the recipe that predicts the same by a simpler law
     title: str  # of its panel
     unit: str  # of its numbers
+    # The rows of each quantity of which a number, or a part of it, is among those that the recipe was calibrated on.
+    fitted: Mapping[str, frozenset[str] | None] = MappingProxyType({})  # None: all rows
+
+    def is_fitted(self, cell: Cell) -> bool:
+        """Return whether the calibration has used a cell, or a part of it."""
+        if cell.column not in self.fitted:
+            return False
+        rows = self.fitted[cell.column]
+        return rows is None or not rows.isdisjoint(cell.row.values())
 
 
+ALL = None
+LARGE = frozenset({"squeezenet1_0", "shufflenet_v2_x1_0", "mobilenet_v3_small"})  # LeNet has steps of another session
+FIVE = frozenset({"5 Jetson Nano", "5 Raspberry Pi 4"})
 TESTBEDS = (
-    Testbed("e2fl-wifi", "e2fl-wifi-constant", "E2FL\nrounds on Wi-Fi", "s"),
-    Testbed("e2fl-wifi-unequal", None, "E2FL\nunequal shares", "s"),
-    Testbed("fedconiot", None, "FedConIoT\nrounds of boards", "s"),
-    Testbed("pi-compute", "pi-compute-macs", "Raspberry Pis\ntraining steps", "s"),
+    Testbed(
+        "e2fl-wifi",
+        "e2fl-wifi-constant",
+        "E2FL\nrounds on Wi-Fi",
+        "s",
+        {"last_download_s": LARGE, "mean_download_s": ALL, "fit_phase_s": LARGE, "round_s": LARGE},
+    ),
+    Testbed(
+        "e2fl-wifi-unequal",
+        None,
+        "E2FL\nunequal shares",
+        "s",
+        {"last_download_s": ALL, "mean_download_s": ALL},
+    ),
+    Testbed(
+        "fedconiot",
+        None,
+        "FedConIoT\nrounds of boards",
+        "s",
+        {"download_s": ALL, "compute_s": FIVE, "upload_s": FIVE, "round_s": ALL},
+    ),
+    Testbed(
+        "pi-compute",
+        "pi-compute-macs",
+        "Raspberry Pis\ntraining steps",
+        "s",
+        {"pi4b": ALL, "pi5": frozenset({"resnet18"})},
+    ),
     Testbed("phone-energy", "phone-energy-proportional", "a phone\ntraining steps", "s, J"),
-    Testbed("radio-power", "radio-power-constant", "a phone\nradio power", "W"),
+    Testbed("radio-power", "radio-power-constant", "a phone\nradio power", "W", {"down_w": ALL, "up_w": ALL}),
     Testbed("e2fl-energy", None, "E2FL\npower by state", "W"),
-    Testbed("pi-clocks", "pi-clocks-cubic", "a Raspberry Pi\npower by clock", "W"),
+    Testbed("pi-clocks", "pi-clocks-cubic", "a Raspberry Pi\npower by clock", "W", {"power_w": ALL}),
 )
 
 
@@ -63,6 +100,7 @@ def table(library: Library) -> str:
     """Return the table of errors as Markdown."""
     names: list[str] = []
     quantities: list[str] = []
+    uses: list[str] = []
     counts: list[str] = []
     means: list[str] = []
     worst: list[str] = []
@@ -71,22 +109,26 @@ def table(library: Library) -> str:
         without: dict[str, list[Cell]] = {}
         if testbed.counter_example is not None:
             without = by_quantity(compared(library, testbed.counter_example))
-        for quantity, cells in by_quantity(compared(library, testbed.recipe)).items():
-            names.append(testbed.recipe)
-            quantities.append(_words(quantity))
-            counts.append(str(len(cells)))
-            means.append(f"{100 * mean_error(cells):.1f} %")
-            worst.append(f"{100 * max(_errors(cells), key=abs):+.1f} %")
-            others.append(f"{100 * mean_error(without[quantity]):.1f} %" if quantity in without else "")
+        for quantity, all_cells in by_quantity(compared(library, testbed.recipe)).items():
+            for use, cells in _by_use(testbed, all_cells).items():
+                names.append(testbed.recipe)
+                quantities.append(_words(quantity))
+                uses.append(use)
+                counts.append(str(len(cells)))
+                means.append(f"{100 * mean_error(cells):.1f} %")
+                worst.append(f"{100 * max(_errors(cells), key=abs):+.1f} %")
+                simpler = _by_use(testbed, without.get(quantity, [])).get(use)
+                others.append(f"{100 * mean_error(simpler):.1f} %" if simpler else "")
     columns = {
         "recipe": names,
         "what": quantities,
+        "fitted or held out": uses,
         "numbers": counts,
         "mean error": means,
         "worst": worst,
         "mean error of the counter-example": others,
     }
-    left = {"recipe", "what"}
+    left = {"recipe", "what", "fitted or held out"}
     return markdown(
         [
             TextColumn("", name, [TableCell(text) for text in texts], left=name in left)
@@ -94,6 +136,13 @@ def table(library: Library) -> str:
         ],
         "",
     )
+
+
+def _by_use(testbed: Testbed, cells: Sequence[Cell]) -> dict[str, list[Cell]]:
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault("fitted" if testbed.is_fitted(cell) else "held out", []).append(cell)
+    return found
 
 
 def _words(quantity: str) -> str:
