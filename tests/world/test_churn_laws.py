@@ -183,6 +183,15 @@ def test_no_device_arrives_before_the_next_arrival_and_changes_are_complete(tmp_
         assert not len(presence.changes(30.0, 30.0).ids)
 
 
+def test_devices_at_rest_in_a_cell_stay_for_ever():
+    """Asking again every minute would never end a round that takes a month."""
+    scenario = load({"churn": "coverage", "devices": {"count": 4}})
+    presence = of(scenario.churn, 4)
+    parts = {part: getattr(scenario, part) for part in ("devices", "cells", "mobility")}
+    World(**parts, presence=presence, streams=Streams(1))
+    assert (presence.stays_until_s(np.arange(4), 7.0) == np.inf).all()
+
+
 def test_absent_device_stays_until_now(tmp_path):
     for presence in every_kind(tmp_path):
         away = np.setdiff1d(np.arange(len(presence.probabilities)), presence.present(6.5, 0))

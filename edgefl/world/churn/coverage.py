@@ -15,7 +15,7 @@ from edgefl.world.churn.base import Changes, Churn, CoverageHorizon, CoverageTes
 from edgefl.world.next_events import due_devices
 
 CHECK_S = 1.0  # also where movement leads out under another churn
-CHECKS_AHEAD = 60  # how far `stays_until_s` looks; callers ask again after that
+CHECKS_AHEAD = 60  # how far `stays_until_s` tests; callers ask again after that
 MOST_CHECKS = 100_000  # until the search for an arrival gives up; checks at which nothing can change are not counted
 
 
@@ -111,15 +111,19 @@ class Coverage(Presence):
         return np.flatnonzero(self._latest.covered)
 
     def stays_until_s(self, ids: Ids, time_s: float) -> Floats:
-        """Return the first check at which each of devices [n] is not covered, or the last one looked at."""
+        """Return the first check at which each of devices [n] is not covered, or a time until which it certainly is."""
         first = self._last_check(time_s)
-        end_s = (first + CHECKS_AHEAD) * self._check_s
+        certain_s = self._holds_until_s(ids, first * self._check_s)
+        end_s = np.maximum(certain_s, (first + CHECKS_AHEAD) * self._check_s)
         stays_s = np.where(self._test(ids, first), end_s, time_s)
         staying = np.flatnonzero(stays_s > time_s)  # rows of `ids`: only those still covered are tested again
         for check in range(first + 1, first + CHECKS_AHEAD):
-            covered = self._test(ids[staying], check)
-            stays_s[staying[~covered]] = check * self._check_s
-            staying = staying[covered]
+            due = staying[certain_s[staying] <= (check + SAME_STEP) * self._check_s]
+            if not due.size:
+                continue
+            left = due[~self._test(ids[due], check)]
+            stays_s[left] = check * self._check_s
+            staying = np.setdiff1d(staying, left, assume_unique=True)
         return stays_s
 
     def arrivals(self, time_s: float, among: Ids | None = None) -> tuple[float, Ids]:
