@@ -53,8 +53,6 @@ def test_a_transfer_waits_exactly_for_its_slots(sharing, compute_s):
     bits = 2.2e6
     share = 100e6 / 3
     of = link(**STILL, sharing=sharing, tdd="DDDSU")
-    if sharing == "processor":  # all are alike, so they share throughout
-        share = 100e6 / 3
     down, up = transfers(of, IDS, bits, compute_s=compute_s)
     begin = 0
     down_bits = share * SLOT_S * math.log2(1 + snr_hz(SERVER_W) / share)
@@ -68,9 +66,10 @@ def test_a_transfer_waits_exactly_for_its_slots(sharing, compute_s):
     assert up.delivered.all()
 
 
-def test_a_message_within_one_slot_waits_for_the_uplink():
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+def test_a_message_within_one_slot_waits_for_the_uplink(sharing):
     """A tiny upload that is ready in the period's first slot takes its fourth, whose last symbols are the uplink's."""
-    of = link(**STILL, tdd="DDDSU")
+    of = link(**STILL, tdd="DDDSU", sharing=sharing)
     env = simpy.Environment()
     found = {}
     at = drop(of, IDS[:1])
@@ -111,6 +110,7 @@ def test_single_transfer_on_a_band_equals_a_fixed_share(fading):
         for way in (0, 1):
             assert shared[way].duration_s == pytest.approx(fixed[way].duration_s, abs=1e-9)
             assert shared[way].sent_bits == pytest.approx(fixed[way].sent_bits, rel=1e-9)
+            assert shared[way].air_s == pytest.approx(fixed[way].air_s, rel=1e-9)
 
 
 def test_fading_continues_in_slots_of_the_other_direction():

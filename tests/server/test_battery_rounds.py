@@ -178,11 +178,13 @@ def test_an_update_on_its_way_over_the_backhaul_arrives_without_its_device():
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("sharing", ["fixed", "processor"])
-def test_failing_transfers_turns_and_waits_are_metered_too(sharing):
+@pytest.mark.parametrize(
+    ("sharing", "tdd"), [("fixed", {"downlink": 0.6, "uplink": 0.4}), ("processor", "DDSUU"), ("fixed", "DDSUU")]
+)
+def test_failing_transfers_turns_and_waits_are_metered_too(sharing, tdd):
     """Attempts, the frame's other direction, round robin and limits: silence costs idle power, the air its own."""
     radio = {
-        **BASE["radio"], "sharing": sharing, "tdd": {"downlink": 0.6, "uplink": 0.4}, "fading": "rayleigh",
+        **BASE["radio"], "sharing": sharing, "tdd": tdd, "fading": "rayleigh",
         "allocation": "round_robin", "faults": {"failure_probability": 0.3, "attempts": 2, "max_transfer_s": 0.1},
     }  # fmt: skip
     devices = {**BASE["devices"], "idle_power_w": IDLE_W, "battery": {"capacity_j": 0.02}}

@@ -1,6 +1,7 @@
 """The clock of a shared band, which divides it whenever a transfer begins or ends."""
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import simpy
@@ -18,6 +19,15 @@ from edgefl.radio.budget.shares import BandShares, divide_bands
 from edgefl.radio.drop import Drop
 from edgefl.radio.prices.transmission import TransmissionEngine
 from edgefl.radio.transfers import OnAir, Way, ignore_on_air
+
+
+class _Shares(NamedTuple):
+    """The shares of transfers [n], which hold until one begins, moves or ends."""
+
+    carried_hz: Floats  # bandwidth that carries payload, averaged over time
+    bandwidth_hz: Floats  # in their turns
+    air: Floats  # shares of the time, averaged over the frame
+    power_share: Floats  # of full power
 
 
 class BandClock:
@@ -45,7 +55,7 @@ class BandClock:
         self._memory: BandMemory | None = None  # of an allocation in time, which gives turns
         if engine.budget.radio.allocation.in_time:
             self._memory = BandMemory(engine.budget.radio.allocation, self._slot_s)
-        self._share_hz: Floats | None = None  # of the transfers; None: to be divided
+        self._shares_now: _Shares | None = None  # of the transfers; None: to be divided
         self._engines = BandProgress(engine, way)
         self._rows = BandRows.of([], len(engine.budget.group), self._begin_blocks([]))
         self._joining: list[BandTransfer] = []  # since the last division
@@ -95,7 +105,7 @@ class BandClock:
         if row is not None:  # it may have ended at that boundary
             transfer.move(drop)
             self._rows.move(row, failing_slots)
-            self._share_hz = None
+            self._shares_now = None
         self._divide_soon()
 
     def _switch(self, transfer: BandTransfer, air: float, power_share: float) -> None:
@@ -152,18 +162,19 @@ class BandClock:
     def _remove(self, leaving: Bools) -> None:
         self._rows.write_back(np.flatnonzero(leaving))
         self._rows = self._rows.only(~leaving)
-        self._share_hz = None
+        self._shares_now = None
 
     def _divide(self) -> None:
         if self._joining:
             self._rows = self._rows.with_more(self._joining, self._begin_blocks(self._joining))
             self._joining = []
-            self._share_hz = None
+            self._shares_now = None
         rows = self._rows
         if not len(rows):
             return
-        if self._share_hz is None:
-            self._share_hz = self._shares()
+        new = self._shares_now is None
+        if self._shares_now is None:
+            self._shares_now = self._shares()
         horizon = int((rows.limit_slots - rows.slots).min())  # the nearest limit
         if self._memory is not None:
             horizon = min(horizon, self._memory.every_slots)
@@ -172,9 +183,12 @@ class BandClock:
             if change_s < np.inf:  # a change within a slot counts from the next slot on
                 horizon = min(horizon, max(steps_begun(change_s, self._slot_s) - self._slot, 1))
         self._horizon = horizon
-        self._ahead = self._engines.divide(rows, self._share_hz, self._slot, horizon)
+        self._ahead = self._engines.divide(rows, self._shares_now.carried_hz, self._slot, horizon)
+        slots = min(self._ahead.slots, horizon)
+        if new or self._slot_shares is not None:
+            self._put_on_air(self._shares_now, slots)
         self._version += 1
-        self._wake_after(min(self._ahead.slots, horizon))
+        self._wake_after(slots)
 
     def _begin_blocks(self, transfers: Sequence[BandTransfer]) -> Table | None:
         """Return the processes of transport blocks [n] of transfers that begin."""
@@ -201,15 +215,12 @@ class BandClock:
             self._wake_after(self._ahead.slots)
             return
         if slot - self._slot == self._horizon:
-            self._share_hz = None
+            self._shares_now = None
         self._advance(slot)
         self._divide_soon()
 
-    def _shares(self) -> Floats:
-        """Return the bandwidths [n] that carry payload, averaged over time.
-
-        Also note the SNRs, and switch the radios to their new shares of time and power.
-        """
+    def _shares(self) -> _Shares:
+        """Return the shares [n] of the transfers, and note their SNRs."""
         rows = self._rows
         bandwidth_hz, air, mean_snr, power_share = self._divided()
         rows.bandwidth_hz[:] = bandwidth_hz
@@ -224,9 +235,19 @@ class BandClock:
         if self._slot_shares is not None:  # the direction's slots carry the whole rate, the others nothing
             share_hz = share_hz / resources.time_share(self._way)
         served = np.where(share_hz > 0, air, 0.0)  # without a resource block it waits with its radio off
-        full_power = served * power_share
-        occupancy = resources.occupancy(self._way, bandwidth_hz, served)
-        sinr_air = served * mean_snr
+        return _Shares(share_hz, bandwidth_hz, served, power_share)
+
+    def _put_on_air(self, shares: _Shares, slots: int) -> None:
+        """Switch the radios to their shares of time and power for the coming slots."""
+        rows = self._rows
+        resources = self._budget.resources
+        served = shares.air
+        if self._slot_shares is not None:  # the radio is on in the direction's slots, which a meter averages until then
+            served = served * resources.on_air_slots(self._way, self._slot, slots)
+            served = served / (slots * resources.time_share(self._way))
+        full_power = served * shares.power_share
+        occupancy = resources.occupancy(self._way, shares.bandwidth_hz, served)
+        sinr_air = served * rows.mean_snr
         changes = served != rows.air
         power_changes = full_power != rows.full_power_air
         begun_slots = self._env.now / self._slot_s - self._slot  # of a slot in which a transfer was withdrawn
@@ -241,12 +262,11 @@ class BandClock:
         if self._way == "up" and self._on_air is not ignore_on_air:
             changes |= power_changes
         for row in np.flatnonzero(changes).tolist():
-            self._switch(rows.transfers[row], float(served[row]), float(power_share[row]))
+            self._switch(rows.transfers[row], float(served[row]), float(shares.power_share[row]))
         rows.air[:] = served
         rows.full_power_air[:] = full_power
         rows.occupancy[:] = occupancy
         rows.sinr_air[:] = sinr_air
-        return share_hz
 
     def _turns(self, memory: BandMemory, air: Floats) -> Floats:
         """Return the parts [n] of the time in which transfers are served until the next division.
