@@ -61,15 +61,56 @@ class Overhead(Section):
     uplink: ShareBelowOne = 0.0  # Share of the uplink's resources that carries no data.
 
 
+def _number_or(section: type[Section], number: Any) -> PlainValidator:
+    """Return a validator that reads one number for all, or those of a section by its keys."""
+    numbers: TypeAdapter[float] = TypeAdapter(number)
+    keys = ", ".join(f"{name}: .." for name in section.model_fields)
+
+    # A union would report the faults of both forms.
+    def parse(value: Any, info: ValidationInfo) -> float | Section:
+        if isinstance(value, dict | section):
+            return section.model_validate(value, context=info.context)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise fault(f"must be a number, or {{{keys}}}, got {shown(value)}")
+        return numbers.validate_python(value, strict=True)
+
+    return PlainValidator(parse, json_schema_input_type=number | section)
+
+
+def _dump_number_or(value: float | Section) -> Any:
+    """Return a number or a section in the form that `_number_or` reads."""
+    if isinstance(value, Section):
+        return value.model_dump()
+    return value
+
+
+class FailureProbability(Section):
+    """Different failure probabilities of directions."""
+
+    downlink: ShareBelowOne = 0.0  # Probability that an attempt to send to a device fails.
+    uplink: ShareBelowOne = 0.0  # Probability that an attempt to send from a device fails: the update is lost.
+
+
+FailureProbabilities = Annotated[
+    float | FailureProbability, _number_or(FailureProbability, ShareBelowOne), PlainSerializer(_dump_number_or)
+]
+
+
 class Faults(Section):
     """Failures of transfers, and the limits of their repetition."""
 
     # Probability p that an attempt fails, which is noticed at its end. Download and upload each fail with it: with one
-    # attempt, 1 - (1 - p)^2 of participations are lost.
-    failure_probability: ShareBelowOne = 0.0
+    # attempt, 1 - (1 - p)^2 of participations are lost. `{uplink: p}` loses updates only.
+    failure_probability: FailureProbabilities = 0.0
     attempts: Annotated[int, Field(ge=1, le=100)] = 1  # Most attempts of a transfer.
     max_transfer_s: Seconds | None = None  # Most time that all attempts of a transfer take together.
     link_failure_s: Seconds | None = None  # Time until a hopeless link fails; 100 s without max_transfer_s.
+
+    def probability(self, way: Way) -> float:
+        """Return the probability that an attempt in a direction fails."""
+        if isinstance(self.failure_probability, FailureProbability):
+            return self.failure_probability.downlink if way == "down" else self.failure_probability.uplink
+        return self.failure_probability
 
     @property
     def hopeless_s(self) -> float | None:
@@ -100,29 +141,6 @@ class AccessTime(Section):
 
     downlink: Delay = 0.0  # Time before a message to a device.
     uplink: Delay = 0.0  # Time before a message from a device.
-
-
-def _number_or(section: type[Section], number: Any) -> PlainValidator:
-    """Return a validator that reads one number for all, or those of a section by its keys."""
-    numbers: TypeAdapter[float] = TypeAdapter(number)
-    keys = ", ".join(f"{name}: .." for name in section.model_fields)
-
-    # A union would report the faults of both forms.
-    def parse(value: Any, info: ValidationInfo) -> float | Section:
-        if isinstance(value, dict | section):
-            return section.model_validate(value, context=info.context)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise fault(f"must be a number, or {{{keys}}}, got {shown(value)}")
-        return numbers.validate_python(value, strict=True)
-
-    return PlainValidator(parse, json_schema_input_type=number | section)
-
-
-def _dump_number_or(value: float | Section) -> Any:
-    """Return a number or a section in the form that `_number_or` reads."""
-    if isinstance(value, Section):
-        return value.model_dump()
-    return value
 
 
 NoiseFigures = Annotated[float | NoiseFigure, _number_or(NoiseFigure, NoiseDb), PlainSerializer(_dump_number_or)]

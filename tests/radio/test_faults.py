@@ -82,6 +82,10 @@ def test_failures_have_their_probability():
         assert repeated.mean() == pytest.approx(0.3, abs=4 * math.sqrt(0.3 * 0.7 / 3_000))
     both = (~down.delivered & ~up.delivered).mean()
     assert both == pytest.approx(0.0081, abs=4 * math.sqrt(0.0081 / 3_000))  # the directions are independent
+    one_way = link(**STILL, bandwidth_hz=3e9, faults={"failure_probability": {"uplink": 0.3}, "attempts": 2})
+    certain, same = transfers(one_way, ids)
+    assert certain.delivered.all()
+    assert same.delivered.tolist() == up.delivered.tolist()
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])

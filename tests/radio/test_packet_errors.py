@@ -94,9 +94,9 @@ def test_on_a_shared_band_the_signal_to_noise_ratio_is_that_of_the_bits():
     seen = []
     original = of.pricing.failure_probability
 
-    def note(mean_snr, k_factor):
+    def note(way, mean_snr, k_factor):
         seen.append(float(mean_snr[0]))
-        return original(mean_snr, k_factor) * 0.0
+        return original(way, mean_snr, k_factor) * 0.0
 
     of.pricing.failure_probability = note
     transfers(of, [1, 2], 2e6, distance_m=np.array([100.0, 100.0]))

@@ -127,7 +127,7 @@ class SharedCarrier:
             if cut:
                 return spent._replace(duration_s=self._env.now - began_s, cut=cut)
             complete = transfer.left_bits == 0
-            probability = pricing.failure_probability(transfer.sent_snr, self.serving(row).drop.k_factor)[0]
+            probability = pricing.failure_probability(way, transfer.sent_snr, self.serving(row).drop.k_factor)[0]
             delivered = complete and draws_of_failure[attempt] >= probability
             if not delivered or turn < self._messages.last_turn(row):
                 self.turns.begin_with(row, transfer.gain)

@@ -153,7 +153,7 @@ class Pricing:
     def _price(self, offer: Offer, participants: Participants, rows: Rows, limit_slots: Ints | None) -> Priced:
         """Price the transfers of `rows` [r], all attempts of each together within `limit_slots` [r], if it has some."""
         mean_snr = np.where(offer.payload_bits > 0, offer.mean_snr, np.inf)
-        probability = self.failure_probability(mean_snr[rows], participants.drop.k_factor[rows])
+        probability = self.failure_probability(offer.way, mean_snr[rows], participants.drop.k_factor[rows])
         fails = self.failure_draws(offer.way, participants)[rows] < probability[:, None]
         slots = np.zeros(rows.size, dtype=np.int64)
         sent_bits = np.zeros(rows.size)
@@ -200,22 +200,23 @@ class Pricing:
     def failure_draws(self, way: Way, participants: Participants) -> Floats:
         """Return the uniform draws [n, attempts] of attempts: one fails if its draw is below its probability."""
         faults = self.radio.faults
-        if not faults.failure_probability and isinstance(self.radio.errors, NoErrors):
+        if not faults.probability(way) and isinstance(self.radio.errors, NoErrors):
             return np.ones((len(participants), faults.attempts))
         # Attempts take the numbers of one keyed sequence in order, after those of earlier turns.
         count = participants.attempts_before + faults.attempts
         uniform = self._streams.uniform(FAULT[way], participants.drop.ids, participants.index, count=count)
         return uniform[:, participants.attempts_before :]
 
-    def failure_probability(self, mean_snr: Floats, k_factor: Floats) -> Floats:
+    def failure_probability(self, way: Way, mean_snr: Floats, k_factor: Floats) -> Floats:
         """Return the probabilities [n] with which attempts fail, whether by `radio.faults` or by `radio.errors`.
 
         Args:
+            way: the direction.
             mean_snr: [n] at |h|^2 = 1; infinity where nothing is sent.
             k_factor: [n] Ricean K.
         """
         model = self.radio.errors
-        by_fault = self.radio.faults.failure_probability
+        by_fault = self.radio.faults.probability(way)
         if isinstance(model, NoErrors):
             return np.full(mean_snr.shape, by_fault)
         sent = np.isfinite(mean_snr)  # an empty message cannot be lost on the channel
@@ -225,7 +226,7 @@ class Pricing:
 
     def fails_by_fault(self, way: Way, participants: Participants) -> Bools:
         """Return which attempts [n, attempts] fail at their end by `radio.faults`, whatever their channel."""
-        return self.failure_draws(way, participants) < self.radio.faults.failure_probability
+        return self.failure_draws(way, participants) < self.radio.faults.probability(way)
 
     @staticmethod
     def _limits(count: int, slots: int | None) -> Ints | None:
