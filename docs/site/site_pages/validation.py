@@ -21,7 +21,11 @@ from site_pages.reproduction_pages import recorded
 
 PAPER = "third-party"
 HEIGHT_IN = 4.4
-OWN = {"color": RUN_COLOURS[0], "markersize": 3, "label": "edgefl"}
+OWN = {"color": RUN_COLOURS[0], "markersize": 3}
+LOOKS = {
+    "held out": {**OWN, "label": "edgefl, held out"},
+    "fitted": {**OWN, "markerfacecolor": "none", "label": "edgefl, fitted"},
+}
 SIMPLER = {"color": "#98a1ab", "markersize": 3, "markerfacecolor": "none", "label": "simpler law"}
 
 
@@ -172,9 +176,11 @@ def draw(library: Library, path: Path) -> None:
         figure = Figure(figsize=(PAGE_IN, HEIGHT_IN), layout="constrained", facecolor="white")
         panels = figure.subplots(2, 4).ravel()
         for panel, testbed in zip(panels, TESTBEDS, strict=False):
-            marks = [_marks(compared(library, testbed.recipe), OWN)]
+            marks = []
             if testbed.counter_example is not None:
-                marks.insert(0, _marks(compared(library, testbed.counter_example), SIMPLER))
+                marks.append(_marks(_cells(library, testbed.counter_example), SIMPLER))
+            of_uses = _by_use(testbed, _cells(library, testbed.recipe))
+            marks += [_marks(of_uses[use], look) for use, look in LOOKS.items() if use in of_uses]
             draw_panel(panel, marks, testbed.unit)
             panel.set_title(testbed.title)
         lines, names = panels[0].get_legend_handles_labels()
@@ -182,7 +188,11 @@ def draw(library: Library, path: Path) -> None:
         figure.savefig(path, metadata={"Date": None, "Creator": None})
 
 
-def _marks(comparison: Comparison, look: Mapping[str, Any]) -> Marks:
-    cells = [cell for cells in by_quantity(comparison).values() for cell in cells]
+def _cells(library: Library, recipe: str) -> list[Cell]:
+    """Return all cells of a recipe's comparison that are printed and measured."""
+    return [cell for cells in by_quantity(compared(library, recipe)).values() for cell in cells]
+
+
+def _marks(cells: Sequence[Cell], look: Mapping[str, Any]) -> Marks:
     known = [(cell.mean - cell.difference, cell.mean) for cell in cells if cell.mean and cell.difference is not None]
     return Marks([measured for measured, _ in known], [predicted for _, predicted in known], look)
