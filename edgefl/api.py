@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgefl.core.errors import InputError
 from edgefl.core.files import opened
-from edgefl.core.own_files import check_replaceable
+from edgefl.core.own_files import check_not_read, check_replaceable
 from edgefl.learning.record import Pace
 from edgefl.results import metrics, what_if_table
 from edgefl.results import report as report_page
@@ -23,7 +23,7 @@ from edgefl.results.report.sweep import is_sweep
 from edgefl.results.report.sweep.gathering import gathered, has_points
 from edgefl.results.report.sweep.selection import StudyChoice
 from edgefl.results.result import Result, read_result
-from edgefl.results.run_folder import PAGE
+from edgefl.results.run_folder import PAGE, SCENARIO_FILE
 from edgefl.runs import notebook, sweeps, what_if_points
 from edgefl.runs import what_if as what_if_prices
 from edgefl.runs.emulation import RESULTS, Options
@@ -86,6 +86,8 @@ def run(
     folder = None
     if out is not None:
         folder = Path(out).absolute()  # code from outside may change the working directory
+        if overwrite and isinstance(scenario, str | Path):
+            check_not_read(Path(scenario), folder / SCENARIO_FILE)
     scenario = loaded(scenario, overrides, seed)
     options = Options(folder, device, train, overwrite, resume, pace, cluster=cluster, extendable=extendable)
     with notebook.shown(progress, scenario.name, scenario.in_sessions.total) as listener:

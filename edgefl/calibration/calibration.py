@@ -7,18 +7,32 @@ from pathlib import Path
 
 from edgefl.calibration.comparison import Compared, PhaseErrors, compare, errors_by_phase, summary
 from edgefl.calibration.fit import Counts, Fit, fit
-from edgefl.calibration.fragment import TIMES_FILE, fragment
+from edgefl.calibration.fragment import FIRST_WORDS, TIMES_FILE, fragment
 from edgefl.calibration.holdout import LeftOut, left_out
 from edgefl.calibration.log import LogRow, NetworkCounts, read_counts, read_log
+from edgefl.calibration.picture import CREATOR
 from edgefl.calibration.remarks import remarks
 from edgefl.core.errors import InputError
 from edgefl.core.files import FileGroup
+from edgefl.core.own_files import Mark, begins_with, check_replaceable, first_line_has
 from edgefl.core.section import nearest
 from edgefl.results.csv_format import csv_bytes
 
 SCENARIO_FILE = "scenario.yaml"
 TABLE_FILE = "calibration.csv"
 PICTURE_FILE = "calibration.svg"
+
+
+def _is_picture(head: bytes) -> bool:
+    return head.startswith(b"<?xml") and CREATOR.encode() in head
+
+
+MARKS: dict[str, Mark] = {
+    SCENARIO_FILE: begins_with(FIRST_WORDS.encode()),
+    TABLE_FILE: first_line_has("network", "round", "phase", "quantity", "predicted", "measured", "error", "left_out"),
+    TIMES_FILE: begins_with(b"device,network,batch_size,step_s"),
+    PICTURE_FILE: _is_picture,
+}
 
 
 @dataclass(frozen=True)
@@ -116,6 +130,7 @@ def write(calibration: Calibration, folder: Path, *, overwrite: bool, with_pictu
     for name in contents:
         if (folder / name).exists() and not overwrite:
             raise InputError(f"{folder / name}: exists: choose another folder, or add --overwrite")
+    check_replaceable(folder, {name: MARKS[name] for name in contents})
     try:
         with FileGroup(folder) as files:
             for name, content in contents.items():

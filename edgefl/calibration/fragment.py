@@ -12,6 +12,7 @@ from edgefl.calibration.fit import Fit, TypeFit
 from edgefl.calibration.shipped_law import BOARD, is_speed
 
 TIMES_FILE = "times.csv"
+FIRST_WORDS = "# By edgefl calibrate "
 ASSUMED_DBM = 15.0  # of Wi-Fi
 NO_CAPACITANCE = 1e-40  # the key must be above 0; this draws nothing at any clock
 LEAST_W = 1e-9  # of `rx_power_w`, which must be above 0
@@ -35,7 +36,7 @@ def fragment(fitted: Fit, name: str, summary: Sequence[str], remarks: Sequence[s
         summary: lines about errors.
         remarks: unknowns of the log.
     """
-    lines = [f"# By edgefl calibrate from all rows of {_plain(name)}.", *(f"# {text}" for text in summary)]
+    lines = [f"{FIRST_WORDS}from all rows of {_plain(name)}.", *(f"# {text}" for text in summary)]
     lines += ["# The log cannot tell:"]
     lines += [f"#   {text}" for text in remarks]
     lines += _lines([Entry("devices", _devices(fitted))], 0)

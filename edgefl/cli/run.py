@@ -94,6 +94,8 @@ def _pace(text: str) -> Pace:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from edgefl.core.own_files import check_not_read
+    from edgefl.results.run_folder import SCENARIO_FILE
     from edgefl.runs.emulation import default_folder
     from edgefl.scenario import load_with_source
     from edgefl.scenario.overrides import with_seed
@@ -104,6 +106,8 @@ def _run(options: argparse.Namespace) -> int:
     # The scenario is checked first: nothing is opened or written for a wrong one.
     scenario, source = load_with_source(options.scenario, with_seed(options.overrides, options.seed), needs_files=True)
     folder = here / (options.out or default_folder(scenario))
+    if options.overwrite:
+        check_not_read(here / options.scenario, folder / SCENARIO_FILE)
     begin(quiet=options.quiet, verbose=options.verbose)
     warn_of_implausible([scenario], source.place)
     with source.placing():

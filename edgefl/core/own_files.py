@@ -62,6 +62,16 @@ def check_replaceable(folder: Path, marks: Mapping[str, Mark]) -> None:
             raise foreign_file(folder / name)
 
 
+def check_not_read(read: Path, written: Path) -> None:
+    """Check that a file which a command reads is not the one which it writes.
+
+    Raises:
+        InputError: it is.
+    """
+    if os.path.lexists(written) and read.exists() and read.samefile(written):
+        raise InputError(f"{written}: this run reads it, and it would be replaced: choose another place with -o")
+
+
 def foreign_file(path: Path) -> InputError:
     """Return the refusal to replace a file that edgefl has not written."""
     text = "edgefl has not written this file, or it is damaged, and it would be replaced"
@@ -78,18 +88,20 @@ def remove(path: Path, mark: Mark) -> None:
         path.unlink(missing_ok=True)
 
 
-def remove_named(paths: Iterable[Path], form: str) -> None:
+def remove_named(paths: Iterable[Path], form: str, mark: Mark | None = None) -> None:
     """Delete files whose names have a form that only edgefl uses, such as its states.
 
     Args:
         paths: files of a folder of edgefl; those with other names stay.
         form: a regular expression for the whole name.
+        mark: of their beginnings; None: the name is enough, as these paths are known to be edgefl's.
 
     Raises:
         OSError: the system does not allow it.
     """
     for path in paths:
-        if re.fullmatch(form, path.name) and (path.is_symlink() or not path.is_dir()):
+        known = mark is None or is_own(path, mark)
+        if known and re.fullmatch(form, path.name) and (path.is_symlink() or not path.is_dir()):
             path.unlink(missing_ok=True)
 
 

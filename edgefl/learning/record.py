@@ -117,10 +117,16 @@ def begins_record(head: bytes) -> bool:
     return head.startswith(LINE_OPENS) or LINE_OPENS.startswith(head)
 
 
+def is_state(head: bytes) -> bool:
+    """Return whether a file begins as states do: as an archive of `values`, or as a model; it may be cut anywhere."""
+    archive = b"PK\x03\x04".startswith(head[:4]) and b"values".startswith(head[30:36])
+    return archive or b'{"__metadata__":{"edgefl":'.startswith(head[8:34])
+
+
 def remove_record(folder: Path) -> None:
     """Remove the record in a journal's folder, as far as the system allows it; call this under its lock."""
     with suppress(OSError):
-        own_files.remove_named(list(folder.iterdir()), RECORD_FORM)
+        own_files.remove_named(list(folder.iterdir()), RECORD_FORM, is_state)
         own_files.remove_named([folder / JOURNAL], re.escape(JOURNAL))  # last: it says whose folder this is
     own_files.remove_empty(folder)
 
@@ -265,7 +271,7 @@ class Journal(Record):
         # The next line overwrites half a line, or lines that do not count.
         self._file.truncate(self._good_bytes)
         known = {state.path for state in self._states.values()}
-        own_files.remove_named([path for path in self._folder.iterdir() if path not in known], STATE_FORM)
+        own_files.remove_named([path for path in self._folder.iterdir() if path not in known], STATE_FORM, is_state)
         unwritten = self._unwritten or []
         self._unwritten = None
         for entry in unwritten:
@@ -399,7 +405,7 @@ class Journal(Record):
         stay = {kept}
         if best in self._states:
             stay.add(self._states[best].path)
-        own_files.remove_named([path for path in self._folder.iterdir() if path not in stay], STATE_FORM)
+        own_files.remove_named([path for path in self._folder.iterdir() if path not in stay], STATE_FORM, is_state)
         return kept.stat().st_size <= LARGEST_CONCLUDED_BYTES
 
     def close(self) -> None:

@@ -63,8 +63,21 @@ def check_all(folder: Path) -> None:
         raise InputError(*faults)
 
 
+def check_unedited(folder: Path) -> None:
+    """Check that no file of a run's result folder is changed, before files there are replaced; some may be missing.
+
+    Raises:
+        InputError: one is changed, or the manifest is damaged.
+    """
+    for name in expected(folder):
+        check_file(folder, name)
+
+
 _AGAIN = "restore it, or run the scenario again with --overwrite"
-_CHANGED = f"was damaged or edited after the run (its SHA-256 is not that of {MANIFEST_FILE}); {_AGAIN}"
+_CHANGED = (
+    f"was damaged or edited after the run (its SHA-256 is not that of {MANIFEST_FILE}); "
+    "restore it, or move it away and run the scenario again with --overwrite"
+)
 
 
 def expected(folder: Path) -> Mapping[str, str]:

@@ -13,9 +13,9 @@ from edgefl.core.files import is_half_written, read_bytes
 from edgefl.core.own_files import Mark, begins_with, first_line_has, is_own
 from edgefl.learning.record import JOURNAL, begins_record, remove_record
 from edgefl.records.result_files import LABELS_BY_ROUND, ResultFile
-from edgefl.results.integrity import MANIFEST_FILE, SUMMARY_FILE, WHAT_IF_FILE
+from edgefl.results.integrity import MANIFEST_FILE, SUMMARY_FILE, WHAT_IF_FILE, check_unedited, expected
 from edgefl.results.reader import FINISHED_STATUS
-from edgefl.results.result_tables import described_in, measured_tables
+from edgefl.results.result_tables import measured_tables
 
 SCENARIO_FILE = "scenario.yaml"
 LABELS_FILE = "labels.csv"
@@ -66,10 +66,10 @@ RESULT_MARKS: dict[str, Mark] = {  # of the files that a new run in the same fol
 }
 RESULT_FILES = tuple(RESULT_MARKS)
 PROGRESS_FILES = ("rounds.csv", "devices.csv", TRACKS_FILE, SUMMARY_FILE)
-# Other programs' files begin like these: they belong to a finished run only if its manifest has their digests.
-COMMON_FORMATS = {SCENARIO_FILE, "events.parquet"}
+WITHOUT_DIGEST = {MANIFEST_FILE, WHAT_IF_FILE, REPORT_FILE}  # may be written long after the run
 FILES_OF_MANY_RUNS = ("sweep.yaml", "measured.csv")  # of a sweep's folder, and of a study's
-TELLING = (MANIFEST_FILE, SUMMARY_FILE, "rounds.csv", "devices.csv", MODEL_FILE)  # any of them identifies a run
+STRONG_MARKS = (MANIFEST_FILE, MODEL_FILE)  # each of them identifies a run
+WEAK_MARKS = (SUMMARY_FILE, "rounds.csv", "devices.csv")  # two of them do, as other programs' files may begin like one
 
 
 def check_usable(folder: Path, *, may_hold_files: bool) -> None:
@@ -133,7 +133,9 @@ def holds_others(folder: Path, kind: str, names: Collection[str]) -> InputError:
 
 def _holds_run(folder: Path, names: Collection[str]) -> bool:
     """Return whether a folder belongs to a run, perhaps one that was killed as it began."""
-    if any(is_own(folder / name, RESULT_MARKS[name]) for name in TELLING):
+    strong = sum(is_own(folder / name, RESULT_MARKS[name]) for name in STRONG_MARKS)
+    weak = sum(is_own(folder / name, RESULT_MARKS[name]) for name in WEAK_MARKS)
+    if strong >= 1 or weak >= 2:
         return True
     journal = folder / LOCK
     if is_own(journal, begins_record) and not own_files.is_empty_file(journal):
@@ -151,16 +153,21 @@ def holds_only_lock(folder: Path) -> bool:
 def check_files(folder: Path, more: Iterable[ResultFile] = ()) -> None:
     """Check that edgefl has written all files of a run's folder that have names of results.
 
+    Where the manifest has a file's digest, the digest decides, and otherwise the file's beginning. A finished run has
+    digests of all its tables, so a table without one has come later.
+
     Raises:
-        InputError: another program has written one of them, so it must not be replaced.
+        InputError: another program has written one of them, or a user has edited it, so it must not be replaced.
     """
     manifest = _manifest(folder)
     finished = manifest.get("status") == FINISHED_STATUS
-    own_files.check_replaceable(folder, RESULT_MARKS | _marks_of([*described_in(manifest, folder), *more]))
+    marks = RESULT_MARKS | _marks_of(more)
+    own_files.check_replaceable(folder, marks)
     if finished:
-        for name in COMMON_FORMATS.difference(manifest["digests"]):
+        for name in sorted(marks.keys() - WITHOUT_DIGEST - expected(folder).keys()):
             if os.path.lexists(folder / name):
                 raise own_files.foreign_file(folder / name)
+    check_unedited(folder)
     own_files.check_replaceable(folder / PROGRESS, {name: RESULT_MARKS[name] for name in PROGRESS_FILES})
     checkpoints = folder / CHECKPOINTS
     if os.path.lexists(checkpoints) and not checkpoints.is_dir():
@@ -188,7 +195,7 @@ def remove_results(folder: Path) -> None:
     Raises:
         OSError: the system does not allow it.
     """
-    for name, mark in (RESULT_MARKS | _marks_of(described_in(_manifest(folder), folder))).items():
+    for name, mark in RESULT_MARKS.items():
         own_files.remove(folder / name, mark)
     own_files.remove_half_written(folder)
 

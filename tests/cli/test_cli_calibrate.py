@@ -55,6 +55,11 @@ def test_a_folder_gets_scenario_table_and_picture(shell):
     (line,) = shell.refused("calibrate", "log.csv", "-o", "out")
     assert line == "out/scenario.yaml: exists: choose another folder, or add --overwrite"
     assert shell("calibrate", "log.csv", "-o", "out", "--overwrite").returncode == 0
+    for name in ("scenario.yaml", "calibration.csv", "times.csv", "calibration.svg"):
+        shell.write(f"own/{name}", "# mine\nrounds: 3\n")
+        (line,) = shell.refused("calibrate", "log.csv", "-o", "own", "--overwrite")
+        assert line.startswith(f"own/{name}: edgefl has not written this file, or it is damaged")
+        (shell.folder / "own" / name).unlink()
 
 
 def test_a_wrong_log_is_refused_in_a_line_and_nothing_is_written(shell):

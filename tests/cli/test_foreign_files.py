@@ -1,5 +1,6 @@
 """Files of a user's own that have names of edgefl's: no command removes or replaces one, least of all a refused one."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -258,6 +259,48 @@ def test_events_of_another_program_are_kept(here, capsys):
     made((*RUN, "--overwrite", "--tensorboard", "mine"), capsys)
     made((*RUN, "--overwrite", "--tensorboard", "mine"), capsys)
     assert len(list(Path("mine").glob("events.out.tfevents.*"))) == 1
+
+
+@pytest.mark.oracle
+def test_files_that_a_user_has_edited_are_not_replaced(here, capsys):
+    """The digests of a finished run tell them, as they still begin like results."""
+    made((*RUN, "--checkpoint-every", "1"), capsys)
+    for name in ("scenario.yaml", "rounds.csv", "summary.json"):
+        path = Path("out") / name
+        written = path.read_bytes()
+        path.write_bytes(written.rstrip() + b" \n")
+        assert f"{name}: was damaged or edited after the run" in refused((*RUN, "--overwrite"), capsys)
+        path.write_bytes(written)
+    line = refused(("run", "out/scenario.yaml", "-o", "out", "--no-train", "--quiet", "--overwrite"), capsys)
+    assert "out/scenario.yaml: this run reads it, and it would be replaced" in line
+
+
+@pytest.mark.oracle
+def test_one_file_that_looks_like_a_result_makes_no_folder_edgefls(here, capsys):
+    put("summary.json", content=b'{"rounds": 5}')
+    put("notes.txt")
+    assert "holds other files than a run's" in refused((*RUN, "--overwrite"), capsys)
+
+
+@pytest.mark.oracle
+def test_a_manifest_of_others_names_no_file_that_is_deleted(here, capsys):
+    made(RUN, capsys)
+    path = Path("out/manifest.json")
+    columns = [{"name": name, "type": "float", "unit": "", "meaning": ""} for name in ("round", "student", "grade")]
+    table = {"file": "grades.csv", "meaning": "", "columns": columns}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "measured_tables": [table]}))
+    grades = put("grades.csv", content=b"round,student,grade\n1,2,3\n")
+    made((*RUN, "--overwrite"), capsys)
+    assert grades.read_bytes() == b"round,student,grade\n1,2,3\n"
+
+
+@pytest.mark.oracle
+def test_a_file_with_the_name_of_a_state_stays_in_a_folder_of_checkpoints(here, capsys):
+    made((*RUN, "--checkpoint-every", "1"), capsys)
+    mine = put(f"checkpoints/{STATE}.state")
+    for flags in (("--overwrite",), ("--resume", "--set", "rounds=3"), ("--resume", "--drop-checkpoints")):
+        made((*RUN, "--set", "rounds=3", *flags), capsys)
+        assert mine.read_bytes() == PRECIOUS
 
 
 def test_init_replaces_nothing(here, capsys):

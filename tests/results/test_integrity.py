@@ -105,6 +105,9 @@ def test_export_refuses_an_edited_table(folder):
 def test_overwrite_repeats_a_damaged_run(folder, whole):
     table = (folder / "rounds.csv").read_bytes()
     (folder / "rounds.csv").write_bytes(table[: len(table) // 2])
+    (line,) = lines_of(lambda: edgefl.run(KEYS, out=folder, device="cpu", overwrite=True))
+    assert line.endswith("restore it, or move it away and run the scenario again with overwrite=True")
+    (folder / "rounds.csv").rename(folder / "damaged.csv")
     edgefl.run(KEYS, out=folder, device="cpu", overwrite=True)
     assert (folder / "rounds.csv").read_bytes() == (whole / "rounds.csv").read_bytes()
     assert resume(folder).status == "finished"
