@@ -48,6 +48,7 @@ def test_means_over_tests(run):
     assert read(run, "last_mean", rounds=2)["_std"] == pytest.approx(12.5)
     assert read(run, "last_mean", rounds=2, percent=False)[""] == pytest.approx(0.825)
     assert read(run, "first_rounds_mean", session=2, rounds=2)[""] == pytest.approx(80.0)
+    assert read(run, "first_rounds_mean", session=2, first=0, rounds=2)[""] == pytest.approx(85.0)
     assert read(run, "final")[""] == pytest.approx(95.0)
     assert read(run, "best")[""] == pytest.approx(95.0)
 
@@ -114,6 +115,7 @@ def test_summaries(run):
         ("column_mean", {"column": "test_loss_"}, "has no column test_loss_"),
         ("column_at", {"column": "time_s", "round": 9}, "has 6 rounds, no round 9"),
         ("first_rounds_mean", {"session": 3}, "has no session 3"),
+        ("first_rounds_mean", {"session": 1, "first": 0}, "has no session 0"),
     ],
 )
 def test_reading_that_a_run_lacks_is_an_error(run, kind, keys, said):

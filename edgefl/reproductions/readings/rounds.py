@@ -105,17 +105,27 @@ class Best(AccuracyReading):
 
 
 class FirstRoundsMean(AccuracyReading):
-    """The mean test accuracy over the first rounds of a session (dynamic-devices paper, Table X: the first 10)."""
+    """The mean test accuracy over the first rounds of a session (dynamic-devices paper, Table X).
+
+    With `first: 0` the window begins with the last test of the session before, on the classes of that session, as in
+    the paper's program.
+    """
 
     session: PositiveInt  # from 1
+    first: Literal[0, 1] = 1  # the round with which the window begins
     rounds: PositiveInt = metrics.INITIAL_ROUNDS
 
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
-        for session in metrics.sessions(run.curve):
-            if session.session[0] == self.session:
-                spread = metrics.initial(session, self.rounds)
-                return {"": self.unit * spread.mean, STD: self.unit * spread.std}
-        raise InputError(f"{run.folder}: has no session {self.session}")
+        check_tested(run)
+        curves = {int(curve.session[0]): curve for curve in metrics.sessions(run.curve)}
+        for session in range(self.session - 1 + self.first, self.session + 1):
+            if session not in curves:
+                raise InputError(f"{run.folder}: has no session {session}")
+        curve = curves[self.session]
+        window = curve.accuracy[curve.round < self.first + self.rounds]
+        if self.first == 0:
+            window = np.append(curves[self.session - 1].tests[-1:], window)
+        return {"": self.unit * float(np.nanmean(window)), STD: self.unit * float(np.nanstd(window))}
 
 
 class ColumnReading(Reading):
