@@ -70,6 +70,8 @@ class SessionModels:
         self._last_state = {}
         if self.sessions.keep_state:
             return {**last_state, "w": start.w}, start.statistics
+        if strategy.begins_from_zeros(session):
+            last_state = {**last_state, "w": 0.0 * last_state["w"]}
         return self.restarted(last_state, start.w), start.statistics
 
     def _check(self, strategy: Initialisation, blend: Blend) -> None:

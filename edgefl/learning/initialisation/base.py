@@ -40,6 +40,10 @@ class Initialisation(Member):
         """Return how many of the devices that are `present` take part in the extra rounds; by default all."""
         return present
 
+    def begins_from_zeros(self, session: int) -> bool:
+        """Return whether a session takes over zeros in place of the last session's model, such as for its teacher."""
+        return False
+
     def pilot_blend(self) -> Blend:
         """Return the blend that the extra rounds start from: the pilot model."""
         return {}
