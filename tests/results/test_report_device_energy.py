@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import edgefl
 from edgefl.results.report.run import device_energy
 from edgefl.results.report.shared.read import load
 from edgefl.results.report.shared.style import ENERGY_PHASES
@@ -18,6 +19,13 @@ def test_all_energy_by_device_largest_first(result):
     dearest, rank, _ = figure["data"][0]["customdata"][0]
     assert rank == 1
     assert heights[0] == pytest.approx(spent[run.devices["device"] == dearest].sum(), rel=1e-3)
+
+
+def test_a_run_that_has_spent_no_energy_has_no_such_card(result):
+    """All devices are late before they have set up; beside a run that has spent some, the card is left out, too."""
+    late = load(result(devices__setup_s=0.5, server__policy="deadline", server__deadline_s=0.2))
+    assert device_energy.card(late, [late, load(result())]) is None
+    assert edgefl.report(late.folder, out=late.folder / "page.html").stat().st_size
 
 
 def test_bars_of_many_devices_stand_side_by_side(result):

@@ -12,6 +12,7 @@ from server_cases import ENERGY, TIMES
 import edgefl
 
 FEW = range(8)
+PAGES = range(8, 58)
 MANY = range(100, 400)
 PRICES = [*TIMES, *ENERGY, "device", "status", "bytes_up", "bytes_down"]
 FILES = ["rounds.csv", "devices.csv", "events.parquet"]
@@ -71,6 +72,18 @@ def _check_prices(result, scenario):
 @pytest.mark.parametrize("seed", FEW)
 def test_a_random_scenario_keeps_its_books_prices_and_bytes(seed, tmp_path):
     _check(seed, tmp_path)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("seed", PAGES)
+def test_a_random_scenario_has_a_page(seed, tmp_path):
+    """Without learning, as the page of prices has fewer cards, and other empty ones."""
+    scenario = drawn(seed)
+    train = edgefl.load(scenario).server.selection.needs_losses
+    result = edgefl.run(scenario, out=tmp_path, device="cpu", train=train)
+    assert result.status in {"finished", "failed"}, result.error
+    assert result.status == "finished" or HOPELESS in result.error
+    assert edgefl.report(tmp_path, out=tmp_path / "page.html").stat().st_size
 
 
 @pytest.mark.slow

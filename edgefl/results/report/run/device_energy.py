@@ -26,8 +26,10 @@ MOST_SPACED_DEVICES = 60
 RANK_TICKS = 6
 
 
-def card(run: Run, runs: Sequence[Run]) -> Card:
-    """Return the card of the energy by device."""
+def card(run: Run, runs: Sequence[Run]) -> Card | None:
+    """Return the card of the energy by device; None if the run has spent none."""
+    if not phase_bars.present_phases([run], ENERGY_PHASES):
+        return None
     phases = phase_bars.present_phases(runs, ENERGY_PHASES)
     return Card("each", "Energy by device", figure(run), caption(run), phases)
 
