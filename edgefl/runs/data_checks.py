@@ -131,13 +131,14 @@ def _check_loss(scenario: Scenario, data: Data) -> None:
     if data.several_labels:
         labels = labels[labels != IGNORED]  # a loss takes one label after another
     if loss is not None and (reason := loss.refusal(data.outputs, labels)):
-        raise InputError(f"training.loss: {reason}")
+        raise InputError(f"training.loss: {reason}{_forms_of_labels(data)}")
     if loss is not None and data.several_labels and (ignored := ignored_label(loss, data.outputs, labels)) is not None:
         text = f"{LOSSES.name_of(loss)} gives the label {ignored} no loss, and means and accuracies would count it"
         raise InputError(f"training.loss: {text}: give ignore_index={ignored} with the data")
     # The output of a user's network is tried instead.
-    if loss is not None and loss.takes_log_probabilities and not has_own_network(model):
-        text = f"nll_loss needs logarithms of probabilities, which {MODELS.name_of(model)} does not return"
+    if loss is not None and not has_own_network(model) and loss.takes_log_probabilities(data.outputs, labels):
+        text = f"{LOSSES.name_of(loss)} needs logarithms of probabilities (it falls without limit)"
+        text += f", which {MODELS.name_of(model)} does not return"
         raise InputError(f"training.loss: {text}: leave it out, for the cross-entropy")
     if isinstance(loss, ImportedLoss) and not has_own_network(model) and loss.takes_probabilities(data.outputs, labels):
         text = f"{LOSSES.name_of(loss)} takes no outputs below 0, which {MODELS.name_of(model)} may return"
@@ -145,6 +146,13 @@ def _check_loss(scenario: Scenario, data: Data) -> None:
             "for yes-or-no labels write torch.nn:BCEWithLogitsLoss, or end a network of your own with torch.sigmoid"
         )
         raise InputError(f"training.loss: {text}: {remedy}")
+
+
+def _forms_of_labels(data: Data) -> str:
+    """Return in which form a loss gets several labels of a sample; '' if there is only one."""
+    if not data.several_labels:
+        return ""
+    return f": it gets one token or pixel after another, outputs [B, {data.outputs}] and labels [B]"
 
 
 def _check_patience(stop: Stop, data: Data) -> None:

@@ -3,11 +3,13 @@
 They take samples [2, 4] or, those of `OF_TOKENS`, rows of 6 token ids below 20; all of them tell `classes` apart.
 """
 
+import warnings
+
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
-from torch.nn.utils import parametrizations, prune
+from torch.nn.utils import parametrizations, prune, weight_norm
 
 FEATURES = 8
 VOCABULARY = 20
@@ -93,6 +95,22 @@ def pruned(classes):
     stack = nn.Sequential(nn.Flatten(), nn.Linear(FEATURES, 6), nn.ReLU(), nn.Linear(6, classes))
     prune.l1_unstructured(stack[1], "weight", amount=0.5)
     return stack
+
+
+def old_weight_norm(classes):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        return nn.Sequential(nn.Flatten(), weight_norm(nn.Linear(FEATURES, 5)), nn.ReLU(), nn.Linear(5, classes))
+
+
+def unscaled(classes):
+    """A plain stack but for a layer that has buffers and no parameters."""
+    return nn.Sequential(nn.Flatten(), nn.Linear(FEATURES, 6), nn.BatchNorm1d(6, affine=False), nn.Linear(6, classes))
+
+
+def overwriting(classes):
+    """The first layer overwrites the samples."""
+    return nn.Sequential(nn.LeakyReLU(inplace=True), nn.Flatten(), nn.Linear(FEATURES, classes))
 
 
 def rows_first(classes):
@@ -192,6 +210,50 @@ class Temperature(Base):
         return super().forward(x) * self.temperature.exp() * self.scale
 
 
+class Positive(Base):
+    """Each forward pass sets a bound to weights, in place."""
+
+    def forward(self, x):
+        with torch.no_grad():
+            self.back.weight.clamp_(min=0)
+        return super().forward(x)
+
+
+class Absolute(Base):
+    """The same, past autograd."""
+
+    def forward(self, x):
+        self.back.weight.data.abs_()
+        return super().forward(x)
+
+
+class Query(Base):
+    """A parameter is a layer's own input, beside a frozen layer."""
+
+    def __init__(self, classes):
+        super().__init__(classes)
+        self.front.requires_grad_(False)
+        self.query = nn.Parameter(torch.randn(6))
+        self.middle = nn.Linear(6, 6)
+
+    def hidden(self, x):
+        return super().hidden(x) * self.middle(self.query)
+
+
+class Latents(nn.Module):
+    """Learned latents that attend to the samples."""
+
+    def __init__(self, classes):
+        super().__init__()
+        self.latents = nn.Parameter(torch.randn(1, 2, 4))
+        self.attention = nn.MultiheadAttention(4, 2, batch_first=True)
+        self.back = nn.Linear(FEATURES, classes)
+
+    def forward(self, x):
+        outputs, _ = self.attention(self.latents.expand(len(x), -1, -1), x, x)
+        return self.back(outputs.flatten(1))
+
+
 # State in buffers
 
 
@@ -263,6 +325,14 @@ class Normed(Cumulative):
         self.norm = nn.BatchNorm1d(6)
 
 
+class Synchronised(Cumulative):
+    """Batch normalisation for several GPUs, which is the usual one in a single process."""
+
+    def __init__(self, classes):
+        super().__init__(classes)
+        self.norm = nn.SyncBatchNorm(6)
+
+
 class Constants(Base):
     """An order, a mask, a hash and an encoding, of which none changes."""
 
@@ -293,6 +363,47 @@ class OverBatch(Base):
             center = hidden.mean(0)
             self.center.mul_(0.5).add_(center.detach(), alpha=0.5)
         return self.back(hidden - center)
+
+
+class Target(Base):
+    """A running mean of a layer, in a copy of the layer (BYOL, MoCo)."""
+
+    def __init__(self, classes):
+        super().__init__(classes)
+        self.target = nn.Linear(FEATURES, 6)
+        for name, weight in list(self.target.named_parameters()):
+            self.keep(name, weight.detach().clone())
+
+    def keep(self, name, weight):
+        delattr(self.target, name)
+        self.target.register_buffer(name, weight)
+
+    def forward(self, x):
+        if self.training:
+            with torch.no_grad():
+                self.target.weight.mul_(0.9).add_(self.front.weight, alpha=0.1)
+        return self.back(self.hidden(x) - self.target(x.flatten(1)))
+
+
+class Unsaved(InPlace):
+    """A running mean that no state dict has."""
+
+    def __init__(self, classes):
+        super().__init__(classes)
+        self.register_buffer("mean", torch.zeros(6), persistent=False)
+
+
+class MapsInTests(Base):
+    """What a layer puts out is kept, for a look at it after a test."""
+
+    def keeps(self):
+        return not self.training
+
+    def forward(self, x):
+        hidden = self.hidden(x)
+        if self.keeps():
+            self.maps = hidden.detach()
+        return self.back(hidden)
 
 
 # Parts of random networks
@@ -460,6 +571,9 @@ OF_NUMBERS = [
     normed_weight,
     spectral,
     pruned,
+    old_weight_norm,
+    unscaled,
+    overwriting,
     rows_first,
     relu_first,
     nothing_left,
@@ -471,6 +585,10 @@ OF_NUMBERS = [
     SometimesUsed,
     Tied,
     Temperature,
+    Positive,
+    Absolute,
+    Query,
+    Latents,
     InPlace,
     Assigned,
     Counting,
@@ -479,6 +597,9 @@ OF_NUMBERS = [
     Normed,
     Constants,
     OverBatch,
+    Target,
+    Unsaved,
+    MapsInTests,
     OwnDropout,
     Noisy,
     DroppedTwice,
@@ -569,6 +690,43 @@ class Checkpointed(Base):
 
     def forward(self, x):
         return self.back(torch.utils.checkpoint.checkpoint(self.hidden, x, use_reentrant=False))
+
+
+class FrozenTarget(Target):
+    def keep(self, name, weight):
+        getattr(self.target, name).requires_grad_(False)
+
+
+class Maps(MapsInTests):
+    def keeps(self):
+        return True
+
+
+class MapsInABuffer(Maps):
+    def __init__(self, classes):
+        super().__init__(classes)
+        self.register_buffer("maps", torch.zeros(4, 6))
+
+
+class Replaced(Base):
+    """Gives a parameter another tensor, of which only the module knows."""
+
+    def forward(self, x):
+        self.back.weight.data = self.back.weight.data.abs()
+        return super().forward(x)
+
+
+class Hooked(Base):
+    def __init__(self, classes):
+        super().__init__(classes)
+        self.front.weight.register_hook(lambda gradient: gradient * 0.5)
+
+
+class DecaysInTests(Base):
+    def forward(self, x):
+        with torch.no_grad():
+            self.back.weight.mul_(0.9)
+        return super().forward(x)
 
 
 class NumpyNoise(Base):
@@ -683,7 +841,13 @@ REFUSED = {
     OwnGenerator: "changes its attribute generator in the forward pass",
     Queue: "changes its attribute seen in the forward pass",
     InAList: "its outputs in training differ from those of the module alone",
-    Checkpointed: "the gradient of front.weight differs from that of the module alone",
+    Checkpointed: "the gradient of front.weight differs from that of the module alone: leave out torch.utils",
+    FrozenTarget: "changes its frozen parameter target.weight in the forward pass, which all clients share: make it a",
+    Maps: "changes its attribute maps in the forward pass, which all clients share: keep it only in evaluation",
+    MapsInABuffer: "the buffer maps is [3, 6] after a step, and must keep its shape: if it is of a batch, keep it only",
+    Replaced: "puts other tensors in the places of its parameters: write .data.copy_(...), not .data =",
+    Hooked: "the gradient of front.weight differs from that of the module alone: it has a hook (register_hook)",
+    DecaysInTests: "changes itself in evaluation, as a second forward pass gives other outputs",
     NumpyNoise: "draws from numpy.random's global generator in training",
     NoisyInTests: "draws from torch's global generator in evaluation",
     BatchNormed: "in evaluation the outputs of a sample depend on the others of its batch",

@@ -45,7 +45,7 @@ class PlainFedAvg:
     def outputs(self, x):
         """Return what the global module gives for samples in evaluation."""
         with torch.no_grad():
-            return self._like_the_global_one().eval()(x)
+            return self._like_the_global_one().eval()(x.clone())  # a layer may overwrite them
 
     def _made(self):
         return build_module(self.task.model, self.task.data, self.task.streams).to(self.task.dtype)

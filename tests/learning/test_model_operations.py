@@ -1,14 +1,17 @@
 """Multiplications of any module against closed forms: fused kernels hide none, and nothing counts as 0."""
 
 import numpy as np
+import odd_networks
 import pytest
 import torch
 from torch import nn
+from torch.nn.utils import weight_norm
 
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.learning.models.count import multiplications, training_multiplications
 from edgefl.learning.models.imported import Imported
+from edgefl.learning.models.module_copy import copied
 
 T = 28  # steps of a sequence
 F = 28  # features of each of them
@@ -118,6 +121,32 @@ def test_closed_forms(module, shape, expected):
     assert torch.backends.mha.get_fastpath_enabled()
     assert torch.backends.mkldnn.enabled
     assert next(module.parameters()).device.type == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("maker", "expected"),
+    [
+        (odd_networks.Query, 8 * 6 + 6 * 6 + 6 * 3),
+        (odd_networks.Latents, 4 * 2 * 4**2 + 2 * 2 * 2 * 4 + 8 * 3),  # four projections, scores and sums
+        (odd_networks.pruned, 8 * 6 + 6 * 3),
+        (odd_networks.old_weight_norm, 8 * 5 + 5 * 3),
+    ],
+    ids=lambda each: getattr(each, "__name__", None),
+)
+def test_parameters_as_inputs_and_computed_weights_are_counted(maker, expected):
+    assert multiplications(maker(3), (2, 4), tokens=False) == expected
+
+
+def test_gradients_of_a_layers_own_input_are_counted():
+    """Backward: 18 in weights and 18 in inputs of the last layer, 36 and 36 of the query's; the front is frozen."""
+    assert training_multiplications(odd_networks.Query(3), (2, 4), tokens=False) == 102 + 2 * 18 + 2 * 36
+
+
+@pytest.mark.filterwarnings("ignore:.torch.nn.utils.weight_norm. is deprecated")
+def test_a_copy_of_a_recurrent_layer_has_its_computed_weights():
+    layer = weight_norm(nn.LSTM(3, 4), "weight_hh_l0")
+    x = torch.ones(2, 1, 3)
+    assert torch.equal(copied(layer)(x)[0], layer(x)[0])
 
 
 @pytest.mark.parametrize("groups", [1, 4])

@@ -15,8 +15,10 @@ from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.datasets import Data
 from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
 from edgefl.learning.learner.network_trial import network_problem
+from edgefl.learning.learner.networks.rebuilt import rebuilt
 from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.models.imported import Imported
+from edgefl.learning.trained_model import TrainedModel
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning"),  # of torch.func.vmap
@@ -31,11 +33,13 @@ TOGETHER = Plan("batched", "vmap", 2)
 ONE_BY_ONE = {
     odd_networks.spectral,
     odd_networks.SometimesUsed,
+    odd_networks.Absolute,
     odd_networks.InPlace,
     odd_networks.Assigned,
     odd_networks.Started,
     odd_networks.Cumulative,
     odd_networks.OverBatch,
+    odd_networks.Unsaved,
     odd_networks.OwnDropout,
     odd_networks.Noisy,
     odd_networks.Channels,
@@ -133,6 +137,39 @@ def test_buffers_that_no_client_changes_stay_bit_for_bit(maker):
         for _ in range(ROUNDS):
             train_round(learner, range(len(SIZES)))
         assert torch.equal(learner.statistics, learner._network.initial_statistics)
+
+
+@pytest.mark.parametrize("maker", [odd_networks.Positive, odd_networks.Absolute], ids=name_of)
+def test_a_test_in_a_thread_leaves_the_global_model_as_it_is(maker):
+    """Training and saving read the same vector meanwhile."""
+    with learners() as make:
+        learner = make(model_of(maker), data=data_of(maker), parts=parts_in_order(SIZES), processes=0)
+        w = learner.initial.clone()
+        assert learner.evaluate(w).result().loss > 0
+        assert torch.equal(w, learner.initial)
+
+
+def test_synchronised_batch_normalisation_takes_a_batch_of_one_as_the_usual_one_does():
+    losses = []
+    for maker in (odd_networks.Normed, odd_networks.Synchronised):
+        with learners() as make:
+            learner = make(model_of(maker), data=data_of(maker), parts=parts_in_order(SIZES), batch_size=1, processes=0)
+            losses.append(train_round(learner, range(len(SIZES)))[1])
+    assert losses[0] == losses[1]
+
+
+def test_the_saved_model_is_the_tested_one_with_buffers_that_no_state_dict_has():
+    maker = odd_networks.Unsaved
+    data = data_of(maker)
+    with learners() as make:
+        learner = make(model_of(maker), data=data, parts=parts_in_order(SIZES), processes=0)
+        updates, _ = train_round(learner, range(len(SIZES)))
+        w = learner.aggregate(learner.begin(1, len(SIZES)), updates)["w"]
+        trained = TrainedModel.from_bytes(learner.trained(w, learner.statistics).to_bytes())
+        with torch.no_grad():
+            outputs = rebuilt(model_of(maker), trained)(torch.from_numpy(data.test_x))
+        loss = nn.functional.cross_entropy(outputs, torch.from_numpy(data.test_y))
+        assert float(loss) == pytest.approx(learner.evaluate(w).result().loss, rel=1e-12)
 
 
 def test_the_random_draws_of_a_step_leave_torchs_generator_alone():

@@ -10,6 +10,7 @@ import yaml
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.learning.algorithms.fedavg import FedAvg
+from edgefl.learning.losses.imported import ImportedLoss
 from edgefl.runs.data_division import divide
 from edgefl.scenario import load
 
@@ -242,6 +243,49 @@ def test_a_loss_that_broadcasts_outputs_over_labels_is_refused(own_loss, tmp_pat
     np.savez(tmp_path / "d.npz", **dict(zip(("train_x", "train_y", "test_x", "test_y"), linear_data(), strict=True)))
     with pytest.raises(InputError, match="must compute a sample's loss from its own outputs and label"):
         own_loss("own_losses:broadcast", data={"dataset": "npz", "path": "d.npz"}, model="logistic")
+
+
+def loss_of(function):
+    loss = ImportedLoss(import_path="own:loss")
+    loss._function = function
+    return loss
+
+
+def likelihood(outputs, labels):
+    return -outputs.gather(1, labels[:, None])[:, 0]
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (likelihood, True),
+        (lambda outputs, labels: (1 + labels) * likelihood(outputs, labels), True),
+        (lambda outputs, labels: likelihood(outputs.log_softmax(1), labels), False),
+        (lambda outputs, labels: likelihood(outputs.log(), labels), False),  # of probabilities
+        (lambda outputs, labels: outputs[:, 0] * (2.0 * labels - 1), False),  # of a critic
+    ],
+    ids=["likelihood", "weighted", "cross-entropy", "of probabilities", "critic"],
+)
+def test_a_likelihood_of_logarithms_is_told_by_its_fall(function, expected):
+    """On other outputs it would fall without limit, and the accuracy with it."""
+    loss = loss_of(function)
+    labels = np.array([0, 0, 0, 0, 0, 1])
+    assert loss.refusal(2, labels) is None
+    assert loss.takes_log_probabilities(2, labels) is expected
+
+
+def yes(outputs, labels):
+    numbers = labels.reshape(-1, 1).float()
+    return torch.nn.functional.binary_cross_entropy_with_logits(outputs, numbers, reduction="none")[:, 0]
+
+
+def test_a_loss_of_one_output_is_told_that_two_classes_have_two():
+    """Both remedies work."""
+    classes = np.array([0, 1, 1])
+    assert "takes one output, and a network gives one for each of the two classes" in loss_of(yes).refusal(2, classes)
+    of_differences = loss_of(lambda outputs, labels: yes(outputs[:, 1:] - outputs[:, :1], labels))
+    assert of_differences.refusal(2, classes) is None
+    assert loss_of(yes).refusal(1, classes.astype(np.float32)) is None
 
 
 def test_models_with_a_separate_loss_take_no_other():

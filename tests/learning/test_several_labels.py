@@ -554,6 +554,9 @@ def padding(outputs, labels):
 def margin(outputs, labels):  # 0 wherever the margin is kept
     return multi_margin_loss(outputs, labels, reduction="none")
 
+def over_the_image(outputs, labels):
+    return cross_entropy(outputs, labels, reduction="none").mean((1, 2))
+
 class Padding(nn.CrossEntropyLoss):
     pass
 
@@ -566,12 +569,16 @@ made = nn.CrossEntropyLoss(ignore_index=0, reduction="none")
     ("loss", "message"),
     [
         ("padded_losses:padding", "padding gives the label 0 no loss, .*: give ignore_index=0 with the data"),
+        (
+            "padded_losses:over_the_image",
+            r"Dimension out .* it gets one token or pixel after another, outputs \[B, 4\] and labels \[B\]",
+        ),
         ("padded_losses:Padding", "is a module of torch, and a loss is a function: name one that calls it"),
         ("padded_losses:made", "is a module of torch, and a loss is a function: name one that calls it"),
     ],
 )
-def test_a_loss_with_an_ignored_label_of_its_own_is_refused(tmp_path, loss, message):
-    """Its zeros would count in the means, and its labels in the accuracy."""
+def test_a_loss_of_other_labels_is_refused(tmp_path, loss, message):
+    """The zeros of a label that it ignores would count in the means, and its labels in the accuracy."""
     (tmp_path / "padded_losses.py").write_text(LOSSES)
     with pytest.raises(InputError, match=message):
         edgefl.run(scenario(loss=loss) | {"import_from": [str(tmp_path)]}, train=False)

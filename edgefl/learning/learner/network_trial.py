@@ -20,7 +20,7 @@ from edgefl.core.plugins import place_within
 from edgefl.core.streams import Streams
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.datasets import Data
-from edgefl.learning.datasets.base import telling_rows
+from edgefl.learning.datasets.base import IGNORED, telling_rows
 from edgefl.learning.learner.kernels.compared import sample_losses
 from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
 from edgefl.learning.learner.networks.attributes import attributes, changed
@@ -29,8 +29,10 @@ from edgefl.learning.learner.networks.flat_vectors import flatten
 from edgefl.learning.learner.networks.initial import build_module
 from edgefl.learning.learner.networks.module_state import trained_parameters
 from edgefl.learning.learner.networks.network import Network, as_leaves, write_gradient
+from edgefl.learning.losses import LOSSES
 from edgefl.learning.losses.cross_entropy import CrossEntropy
 from edgefl.learning.losses.imported import ImportedLoss
+from edgefl.learning.losses.torch_losses import TorchLoss
 from edgefl.learning.models import Model
 
 log = logging.getLogger("edgefl")
@@ -40,8 +42,9 @@ ROUNDING = 1e-3  # relative difference below which two ways to compute the same 
 KEY_OF_TRIAL = 20_240_229  # of dropout and other draws: any number
 HOST = torch.device("cpu")
 
-NOT_TENSORS = "keep state in buffers (register_buffer), of which each client has its own"
-HIDDEN = "the forward pass must reach its parameters as attributes of the module: no copies in lists, no checkpointing"
+OWN = "of which each client has its own"
+IN_TESTS = "keep it only in evaluation (if not self.training)"
+HIDDEN = "take parameters from attributes of the module (self.weight), from no list and no function around it"
 
 
 class _WrongError(Exception):
@@ -109,7 +112,7 @@ class _NetworkTrial:
         self.data = data
         rows = telling_rows(data.train_x, 2 * TRIED)
         self.first = Batch(data, rows[:TRIED])
-        self.second = Batch(data, rows[TRIED:])
+        self.second = Batch(data, rows[TRIED + 1 :])  # of another size
         self.network = Network(module, own_code=True)
         # Other parameters than the module's: a forward pass that still uses the module's is then found.
         initial = flatten(list(trained_parameters(module).values()), torch.empty(0))
@@ -123,10 +126,14 @@ class _NetworkTrial:
         """Try everything; raise a `_WrongError` at the first fault."""
         outputs, gradients = self._step(self.plain, self.first)
         buffers = {name: buffer.detach().clone() for name, buffer in self.plain.named_buffers() if KEY not in name}
+        changed_weights = flatten(list(trained_parameters(self.plain).values()), self.w)
         self._check_attributes()
-        self._compare(outputs, gradients, buffers)
+        self._check_shapes()
+        self._check_frozen()
+        self._compare(outputs, gradients, buffers, changed_weights)
         self._compare_layers(gradients)
         self._check_tests()
+        self._check_frozen()  # a test may have changed them
 
     def _prepared(self, plain: nn.Module) -> nn.Module:
         plain.train()
@@ -145,11 +152,11 @@ class _NetworkTrial:
             layer.begin()
         drawn = states()
         with keyed_draws(KEY_OF_TRIAL, HOST):
-            outputs = plain(batch.x)
+            outputs = plain(batch.x.clone())  # which layers may overwrite
         for generator in moved(drawn):
             if generator != TORCH:
                 raise _WrongError(f"draws from {generator} in training: draw with torch, whose draws are keyed")
-        self._check_outputs(outputs, "in training ")
+        self._check_outputs(outputs, "in training ", len(batch.y))
         loss = self._losses(outputs, batch.y).mean()
         parameters = trained_parameters(plain)
         gradients = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
@@ -171,16 +178,23 @@ class _NetworkTrial:
         loss = self.model.loss
         if self.model.has_own_loss or not isinstance(loss, ImportedLoss):
             return False
-        return loss.takes_probabilities(self.data.outputs, self.data.train_y)
+        return loss.takes_probabilities(self.data.outputs, self._labels())
 
-    def _check_outputs(self, outputs: Any, when: str) -> None:
-        wanted = (TRIED, *self.data.output_shape)
+    def _labels(self) -> npt.NDArray[np.generic]:
+        """Return the labels as a loss takes them, one after another."""
+        labels = self.data.train_y
+        if self.data.several_labels:
+            labels = labels[labels != IGNORED]
+        return labels
+
+    def _check_outputs(self, outputs: Any, when: str, count: int = TRIED) -> None:
+        wanted = (count, *self.data.output_shape)
         got = getattr(outputs, "shape", None)
         if not isinstance(outputs, Tensor) or got != wanted:
             text = f"{when}must give [B, {', '.join(map(str, self.data.output_shape))}]"
             if got is None:
-                raise _WrongError(f"{text}, got {type(outputs).__name__} for B = {TRIED}: switch auxiliary outputs off")
-            raise _WrongError(f"{text}, got {list(got)} for B = {TRIED}")
+                raise _WrongError(f"{text}, got {type(outputs).__name__} for B = {count}: switch auxiliary outputs off")
+            raise _WrongError(f"{text}, got {list(got)} for B = {count}")
         if outputs.dtype != self.w.dtype:
             kind = str(outputs.dtype).removeprefix("torch.")
             raise _WrongError(f"{when}gives {kind} outputs, and models learn in {self.data.dtype}: end with .float()")
@@ -195,13 +209,32 @@ class _NetworkTrial:
         for module in (self.plain, self.other):
             self._step(module, self.second)
         after = attributes(self.plain)
-        names = changed(before, after) + changed(after, attributes(self.other))
-        if names:
-            raise _WrongError(
-                f"changes its attribute {names[0]} in the forward pass, which all clients share: {NOT_TENSORS}"
-            )
+        earlier = changed(after, attributes(self.other))  # these depend on steps before the last one
+        for name in earlier + changed(before, after):
+            remedy = f"keep state in buffers (register_buffer), {OWN}" if name in earlier else IN_TESTS
+            raise _WrongError(f"changes its attribute {name} in the forward pass, which all clients share: {remedy}")
 
-    def _compare(self, outputs: Tensor, gradients: dict[str, Tensor | None], buffers: dict[str, Tensor]) -> None:
+    def _check_shapes(self) -> None:
+        shapes = {name: buffer.shape for name, buffer in self.network.module.named_buffers()}
+        for name, buffer in self.plain.named_buffers():
+            if KEY not in name and buffer.shape != shapes.get(name):
+                text = f"the buffer {name} is {list(buffer.shape)} after a step, and must keep its shape"
+                raise _WrongError(f"{text}: if it is of a batch, {IN_TESTS}")
+
+    def _check_frozen(self) -> None:
+        first = dict(self.network.module.named_parameters())
+        for name, parameter in self.plain.named_parameters():
+            if not parameter.requires_grad and _differ(parameter, first[name]):
+                text = f"changes its frozen parameter {name} in the forward pass, which all clients share"
+                raise _WrongError(f"{text}: make it a buffer (delattr, then register_buffer), {OWN}")
+
+    def _compare(
+        self,
+        outputs: Tensor,
+        gradients: dict[str, Tensor | None],
+        buffers: dict[str, Tensor],
+        weights: Tensor,
+    ) -> None:
         network = self.network
         leaves = as_leaves(network.parameters.views(self.w))
         statistics = network.initial_statistics.clone()
@@ -217,7 +250,12 @@ class _NetworkTrial:
             right = gradients[name]
             is_unused = number in unused
             if is_unused != (right is None) or (right is not None and _differ(targets[number], right)):
-                raise _WrongError(f"the gradient of {name} differs from that of the module alone: {HIDDEN}")
+                remedy = "leave out torch.utils.checkpoint, whose second forward pass has other weights"
+                if getattr(dict(self.plain.named_parameters())[name], "_backward_hooks", None):
+                    remedy = "it has a hook (register_hook): change the weight or the loss in the forward pass instead"
+                raise _WrongError(f"the gradient of {name} differs from that of the module alone: {remedy}")
+        if _differ(self.w, weights):
+            raise _WrongError("puts other tensors in the places of its parameters: write .data.copy_(...), not .data =")
         state = network.state(self.w, statistics)
         known = {**dict(network.module.named_buffers()), **state}
         known |= zip(network.statistics.names, network.as_buffers(network.statistics.views(statistics)), strict=True)
@@ -246,26 +284,29 @@ class _NetworkTrial:
         network = self.network
         plain = self.plain.eval()
         buffers = dict(plain.named_buffers())
+        weights = [weight.detach().clone() for weight in trained_parameters(plain).values()]
         statistics = flatten([buffers[name].to(self.w.dtype) for name in network.statistics.names], self.w)
         drawn = states()
-        x = self.first.x
         with torch.no_grad():
-            outputs = plain(x)
+            outputs = plain(self.first.x.clone())
             for generator in moved(drawn):
                 raise _WrongError(f"draws from {generator} in evaluation: switch its noise off where not self.training")
             self._check_outputs(outputs, "")
-            views = network.parameters.views(self.w)
-            found = network.test(views, network.statistics.views(statistics), x)
-            in_pairs = torch.cat([plain(pair) for pair in torch.split(x, 2)])
+            found = network.test(weights, network.statistics.views(statistics), self.first.x)
+            again = plain(self.first.x.clone())
+            in_pairs = torch.cat([plain(pair) for pair in torch.split(self.first.x.clone(), 2)])
         if _differ(found, outputs):
             raise _WrongError(f"its outputs in evaluation differ from those of the module alone: {HIDDEN}")
+        if _differ(again, outputs):
+            text = "changes itself in evaluation, as a second forward pass gives other outputs"
+            raise _WrongError(f"{text}: change weights and buffers only where self.training")
         if _differ(in_pairs, outputs):
             raise _WrongError(
                 "in evaluation the outputs of a sample depend on the others of its batch: let batch normalisation keep "
                 "running statistics (track_running_stats=True), and take no mean over the batch"
             )
         with torch.no_grad():
-            single = plain(x[:1])
+            single = plain(self.first.x[:1].clone())
         if single.shape != outputs[:1].shape:
             text = f"gives {list(single.shape)} for a single sample, must give {[1, *self.data.output_shape]}"
             raise _WrongError(f"{text}: name the axis in squeeze")
@@ -273,9 +314,14 @@ class _NetworkTrial:
 
     def _check_scale(self, outputs: Tensor) -> None:
         """Check that outputs [B, n] are what the loss takes; warn of probabilities that would be normalised twice."""
-        if self.model.loss.takes_log_probabilities and not _are_probabilities(outputs.exp()):
-            raise _WrongError("gives no logarithms of probabilities, as nll_loss takes them: end with log_softmax")
-        if isinstance(self.model.loss, CrossEntropy) and not self.model.has_own_loss and _are_probabilities(outputs):
+        loss = self.model.loss
+        is_bounded = _are_probabilities(outputs) and not isinstance(loss, TorchLoss)
+        is_bounded = is_bounded or _are_probabilities(outputs.exp())
+        if not is_bounded and loss.takes_log_probabilities(self.data.outputs, self._labels()):
+            name = LOSSES.name_of(loss)
+            text = f"gives no logarithms of probabilities, as {name} takes them (it falls without limit)"
+            raise _WrongError(f"{text}: end with log_softmax")
+        if isinstance(loss, CrossEntropy) and not self.model.has_own_loss and _are_probabilities(outputs):
             log.warning(
                 "model.kind: outputs are probabilities, and the cross-entropy takes their softmax: "
                 "leave out the network's own softmax"

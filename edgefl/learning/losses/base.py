@@ -22,9 +22,11 @@ class Loss(Member):
 
     labels: ClassVar[Literal["classes", "numbers", "any"]] = "any"  # what it takes; numbers are those of a regression
 
-    @property
-    def takes_log_probabilities(self) -> bool:
-        """True if outputs must be logarithms of probabilities, which only some networks give."""
+    def takes_log_probabilities(self, outputs: int, labels: npt.NDArray[np.generic]) -> bool:
+        """Return whether the n `outputs` must be logarithms of probabilities, which only some networks give.
+
+        `labels` [samples, ...] are some of those that `refusal` has accepted.
+        """
         return False
 
     def of_samples(self, outputs: Tensor, labels: Tensor) -> Tensor:

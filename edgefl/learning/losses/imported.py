@@ -21,8 +21,13 @@ if TYPE_CHECKING:
 
 TRIED = 4  # samples of the trial
 FUNCTION = "a loss must be a function of outputs and labels, or no run could be repeated"
+ONE_OUTPUT = (
+    "takes one output, and a network gives one for each of the two classes: let it take outputs[:, 1:] - "
+    "outputs[:, :1], or give the labels as numbers (y.astype(np.float32)) to a network of one output"
+)
 MOST_TRIED = 1000  # labels that are tried, as the function may ignore one
 DRAWS = 8
+RISE = 1000.0  # of outputs, beyond which no loss falls that has a lower limit
 SAME = 1e-4  # relative difference below which two ways to compute a loss agree in single precision
 
 
@@ -50,6 +55,8 @@ class ImportedLoss(Loss):
         reason = self._trial(_guesses(outputs), labels)
         if reason is None or self._trial(_guesses(outputs).sigmoid(), labels) is None:
             return None
+        if labels.dtype.kind in "iu" and outputs == 2 and self._trial(_guesses(1), labels) is None:
+            return f"{self.import_path} {ONE_OUTPUT}"
         return reason
 
     def takes_probabilities(self, outputs: int, labels: npt.NDArray[np.generic]) -> bool:
@@ -58,17 +65,31 @@ class ImportedLoss(Loss):
             return False
         return self._trial(_guesses(outputs).sigmoid(), labels) is None
 
+    def takes_log_probabilities(self, outputs: int, labels: npt.NDArray[np.generic]) -> bool:
+        """Return True if losses of classes fall without limit when all outputs rise, as torch's nll_loss does."""
+        if labels.dtype.kind not in "iu" or self.takes_probabilities(outputs, labels):
+            return False
+        some = self._some(np.unique(labels))
+        guesses = _guesses(outputs).detach()
+        return bool((self._called(guesses + RISE, some) < self._called(guesses, some) - 1).all())
+
+    @staticmethod
+    def _some(labels: npt.NDArray[np.generic]) -> Tensor:
+        import torch
+
+        return torch.from_numpy(np.resize(labels, (TRIED, *labels.shape[1:])))
+
     def _trial(self, guesses: Tensor, labels: npt.NDArray[np.generic]) -> str | None:
         """Return why the function cannot be a loss of outputs [TRIED, n]; None if it can."""
         import torch
 
-        some = torch.from_numpy(np.resize(labels, (TRIED, *labels.shape[1:])))
+        some = self._some(labels)
         path = self.import_path
         drawn = states()
         try:
             losses = self._called(guesses, some)
         except Exception as error:  # noqa: BLE001 - the user's own code may raise anything
-            return self._told(error)
+            return f"{self._told(error)}; it was tried on outputs {list(guesses.shape)} and labels {list(some.shape)}"
         for generator in moved(drawn):
             return f"{place_of(self._function)}: {path} draws from {generator}: {FUNCTION}"
         if reason := _no_losses(losses):

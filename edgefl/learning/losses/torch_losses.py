@@ -31,13 +31,6 @@ class TorchLoss(ImportedLoss):
     of which counts once: PyTorch's mean divides by the sum of the weights of classes instead.
     """
 
-    @property
-    def takes_log_probabilities(self) -> bool:
-        """True for the negative log-likelihood, which falls without limit for other outputs."""
-        import torch
-
-        return self._function in (torch.nn.functional.nll_loss, torch.nn.NLLLoss)
-
     def refusal(self, outputs: int, labels: npt.NDArray[np.generic]) -> str | None:
         """Return why the loss does not suit outputs and labels, tried on a few samples; None if it does."""
         with warnings.catch_warnings():

@@ -5,10 +5,9 @@ that counts as nothing. So the module runs on the meta device, where tensors hav
 kernels to fuse there, and nothing is computed.
 """
 
-import copy
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from math import prod
 from typing import Any, TypeVar
@@ -16,6 +15,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode, conv_flop_count
+
+from edgefl.learning.models.module_copy import copied
 
 Shape = tuple[int, ...]
 Found = TypeVar("Found")
@@ -47,16 +48,24 @@ def without_values(
     with torch.random.fork_rng(devices=[]):
         try:
             with torch.device("meta"):
-                return count(copy.deepcopy(module).to("meta"), torch.zeros(shape, dtype=kind))
+                return count(copied(module).to("meta"), torch.zeros(shape, dtype=kind))
         except Exception:  # noqa: BLE001 - of whatever type: the second attempt raises what the module itself does
             with without_fused_kernels():
-                return count(copy.deepcopy(module), torch.zeros(shape, dtype=kind))
+                return count(copied(module), torch.zeros(shape, dtype=kind))
 
 
 def _counted(passes: Callable[[nn.Module, Tensor], None], module: nn.Module, sample: Tensor) -> int:
-    with FlopCounterMode(display=False, custom_mapping=FORMULAS) as counter:
+    counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
+    counter.mod_tracker = _NoTracker()  # type: ignore[assignment] # has what the counter calls
+    with counter:
         passes(module, sample)
     return int(counter.get_total_flops()) // 2
+
+
+class _NoTracker(nullcontext[None]):
+    """Stands in for torch's tracker of modules, whose hooks autograd refuses where a layer's input is a parameter."""
+
+    parents = frozenset(("Global",))
 
 
 def _forward(module: nn.Module, sample: Tensor) -> None:

@@ -4,7 +4,6 @@ Below autograd every network is a sequence of a few hundred basic operators (tor
 of torchvision and of users are counted alike. Nothing is computed: tensors have shapes, no values.
 """
 
-import copy
 from typing import Any
 
 import torch
@@ -13,6 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry, shape_wrapper
 
 from edgefl.learning.models.count import FORMULAS, without_values
+from edgefl.learning.models.module_copy import copied
 from edgefl.world.compute_law import ForwardCounts
 
 SAMPLES = 2  # batch normalisation in training mode refuses a single one
@@ -68,7 +68,7 @@ class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 def forward_counts(module: nn.Module, shape: tuple[int, ...], *, tokens: bool = False) -> ForwardCounts:
     """Return the operations of one sample's forward pass by kind, in training mode; the module does not change."""
-    in_training = copy.deepcopy(module).train()  # dropout and batch normalisation change it
+    in_training = copied(module).train()  # dropout and batch normalisation change it
     return without_values(_counted, in_training, (SAMPLES, *shape), tokens=tokens)
 
 

@@ -332,7 +332,7 @@ def _plain_stack(module: nn.Module) -> list[nn.Module]:
         return []
     names = {f"{number}.{name}" for number, part in enumerate(stack) for name in PARAMETERS.get(type(part), ())}
     parameters = dict(module.named_parameters())
-    if parameters.keys() != names or any(module.buffers()):
+    if parameters.keys() != names or next(module.buffers(), None) is not None:
         return []
     if not all(parameter.requires_grad for parameter in parameters.values()):
         return []

@@ -1,6 +1,4 @@
-"""The parameters of a torch module that it trains, the buffers that training may change, and its copies."""
-
-import copy
+"""The parameters of a torch module that it trains, and the buffers that training may change."""
 
 import torch
 from torch import Tensor, nn
@@ -34,17 +32,6 @@ def _fits(buffer: Tensor, dtype: torch.dtype) -> bool:
         return False
     most = 1 / torch.finfo(dtype).eps
     return buffer.numel() == 0 or float(buffer.double().abs().max()) < most
-
-
-def copied(module: nn.Module) -> nn.Module:
-    """Return a deep copy of a module, even of one that keeps computed tensors, such as pruned weights."""
-    # Python's `deepcopy` refuses tensors with a history; it takes the copies that it is given of them.
-    copies: dict[int, object] = {}
-    for layer in module.modules():
-        for value in vars(layer).values():
-            if isinstance(value, Tensor) and not value.is_leaf:
-                copies[id(value)] = value.detach().clone()
-    return copy.deepcopy(module, copies)
 
 
 def has_own_calls(layer: nn.Module) -> bool:

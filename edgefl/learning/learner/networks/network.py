@@ -13,12 +13,13 @@ from edgefl.learning.algorithms import ForwardPass
 from edgefl.learning.datasets import Data
 from edgefl.learning.learner.networks.dropout import KeyedDropout, keyed_draws, keyed_dropouts, replace_dropout
 from edgefl.learning.learner.networks.flat_vectors import Layout, Tensors, flatten
-from edgefl.learning.learner.networks.module_state import copied, statistics_of, trained_parameters
+from edgefl.learning.learner.networks.module_state import statistics_of, trained_parameters
+from edgefl.learning.models.module_copy import copied
 from edgefl.learning.trained_model import TrainedModel
 
 Output = TypeVar("Output")
 Unused = Sequence[int]  # numbers of the parameters that a forward pass has not used
-BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
 
 
 class Network:
@@ -68,7 +69,7 @@ class Network:
             return self._call(self._training, parameters, statistics, x, keys)
         buffers = self.as_buffers(statistics)
         tensors = {**self._named(parameters, buffers), **keys}
-        output: Tensor = functional_call(self._training, tensors, (x,))
+        output: Tensor = functional_call(self._training, tensors, (x.clone(),))
         # The forward pass may have put other tensors in the places of its buffers: torch leaves them in the dictionary.
         for name, statistic in zip(self.statistics.names, statistics, strict=True):
             statistic.copy_(tensors[name].detach())
@@ -82,22 +83,36 @@ class Network:
 
     def test(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> Tensor:
         """Return the outputs [B, ...] of one model, as for evaluation; change nothing."""
+        if self.own_code:  # which may work in place, while other threads read the model
+            parameters = [parameter.clone() for parameter in parameters]
+            x = x.clone()
         return self._call(self._testing, parameters, self.as_buffers(statistics), x, {})
 
     def state(self, parameters: Tensor, statistics: Tensor) -> dict[str, Tensor]:
         """Return the module's `state_dict` with these parameters [d] and statistics [b], without copies.
 
-        All other entries have their first values.
+        All other entries have their first values. Statistics that no `state_dict` has (`persistent=False`) come behind
+        them if they have changed.
         """
-        values = self._named(self.parameters.views(parameters), self.as_buffers(self.statistics.views(statistics)))
+        buffers = self.as_buffers(self.statistics.views(statistics))
+        values = self._named(self.parameters.views(parameters), buffers)
         named = [*self.module.named_parameters(), *self.module.named_buffers()]
         name_of = {id(tensor): name for name, tensor in named}
         state = {}
+        saved = set()
         for name, tensor in self.module.state_dict(keep_vars=True).items():
             if isinstance(tensor, Tensor):  # a module's extra state may be anything
                 # Two names of one tensor, such as tied weights, both stand in a state dict, but once in the vector.
-                state[name] = values.get(name_of[id(tensor)], tensor)
-        return state
+                own_name = name_of[id(tensor)]
+                saved.add(own_name)
+                state[name] = values.get(own_name, tensor)
+        initial = self.as_buffers(self.statistics.views(self.initial_statistics))
+        unsaved = {
+            name: buffer
+            for name, buffer, first in zip(self.statistics.names, buffers, initial, strict=True)
+            if name not in saved and not torch.equal(buffer, first)
+        }
+        return state | unsaved
 
     def activations(self, x: Tensor) -> int:
         """Return how many numbers all layers together put out for x [B, ...]."""

@@ -23,7 +23,9 @@ def rebuilt(model: Model, trained: TrainedModel) -> nn.Module:
             raise InputError(f"model: its module cannot be made any more: {type(error).__name__}: {error}") from None
     tensors = {name: torch.tensor(array) for name, array in trained.tensors.items()}
     module = module.to(tensors[trained.parameters[0]].dtype)
-    own = {name: value.shape for name, value in module.state_dict().items() if isinstance(value, Tensor)}
+    unsaved = {name: buffer for name, buffer in module.named_buffers() if name in tensors}  # `persistent=False`
+    state = {**unsaved, **module.state_dict()}
+    own = {name: value.shape for name, value in state.items() if isinstance(value, Tensor)}
     wanted = {name: tensor.shape for name, tensor in tensors.items()}
     different = sorted(name for name in own.keys() | wanted.keys() if own.get(name) != wanted.get(name))
     if different:
@@ -32,6 +34,8 @@ def rebuilt(model: Model, trained: TrainedModel) -> nn.Module:
             f"{_described(wanted.get(different[0]))} in the results, {_described(own.get(different[0]))} in the module"
         )
     module.load_state_dict(tensors, strict=False)  # not strict: extra state that is not a tensor is not saved
+    for name, buffer in unsaved.items():  # those that a state dict has are there already
+        buffer.copy_(tensors[name])
     return module.eval()
 
 

@@ -1,0 +1,18 @@
+"""Copies of torch modules."""
+
+import copy
+
+from torch import Tensor, nn
+
+
+def copied(module: nn.Module) -> nn.Module:
+    """Return a deep copy of a module, even of one that keeps computed tensors, such as pruned weights."""
+    # Python's `deepcopy` refuses tensors with a history; it takes the copies that it is given of them.
+    copies: dict[int, object] = {}
+    for layer in module.modules():
+        for value in vars(layer).values():
+            # Recurrent layers also list their weights.
+            for each in value if isinstance(value, list | tuple) else [value]:
+                if isinstance(each, Tensor) and not each.is_leaf:
+                    copies[id(each)] = each.detach().clone()
+    return copy.deepcopy(module, copies)
