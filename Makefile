@@ -168,6 +168,7 @@ benchmarks: setup
 	$(BIN)/python benchmarks/convolutions.py
 	$(BIN)/python benchmarks/learner.py --workloads W1 W2 R18 --bfloat16
 	$(BIN)/python benchmarks/precision.py
+	$(BIN)/python benchmarks/batch_norm.py
 	$(BIN)/python benchmarks/paths.py
 	$(BIN)/python benchmarks/state_store.py
 	$(BIN)/python benchmarks/gym.py
