@@ -105,16 +105,10 @@ slider.dispatchEvent(new Event("input", { bubbles: true }));
 
 ROUNDS = "document.querySelector('#learning button[data-view=round]').click()"
 TRAJECTORIES = "document.getElementById('map-0-extra').click()"
-REPLAY_IN_THE_MIDDLE = """
-const slider = document.querySelector(".player input");
-slider.value = (Number(slider.min) + Number(slider.max)) / 2;
-slider.dispatchEvent(new Event("input", { bubbles: true }));
-"""
 
 PICTURES = (
     Picture("report", "quickstart", height=1150),
     Picture("sweep", "bandwidth", height=1150),
-    Picture("replay", "quickstart", card("map"), script=REPLAY_IN_THE_MIDDLE),
     Picture("what-if", "narrower", "#what-if .card", script=FIRST_SLIDER_AT_THE_LEFT),
     Picture("tutorial/00-page", "00-hello", "main > header, .tiles, .story"),
     Picture("tutorial/01-learning", "01-skewed-data", "#learning", script=ROUNDS),

@@ -1,7 +1,7 @@
 """The reader of result folders: documents whole, tables row by row or as arrays."""
 
 import csv
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import yaml
 
+from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.files import opened, opened_text
 from edgefl.core.strict_json import strict_json
@@ -26,7 +27,6 @@ ColumnArrays = dict[str, npt.NDArray[Any]]
 ROWS_AT_A_TIME = 20_000  # in memory as text
 FINISHED_STATUS = "finished"
 EVENTS_FILE = "events.parquet"
-_NUMPY_TYPES: dict[type, type[np.generic]] = {str: np.str_, int: np.int64, float: np.float64}
 _YAML_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader is much faster
 
 
@@ -226,46 +226,29 @@ def arrays_of(folder: Path, name: str) -> ColumnArrays:
     return arrays
 
 
-def events_of(folder: Path, kinds: Collection[str]) -> ColumnArrays | None:
-    """Return the columns [events] of the event log for some kinds of events; None without an event log.
+def times_of_events(folder: Path, kind: str) -> Floats:
+    """Return the times [events] of the events of a kind; none without an event log.
 
     Raises:
         InputError: the file was changed or cannot be read.
     """
     path = folder / EVENTS_FILE
     if not path.is_file():
-        return None
+        return np.empty(0)
     import pyarrow.parquet as pq  # late: most pages need no events
 
     check_file(folder, EVENTS_FILE)
-    names = [column.name for column in columns_of_files()[EVENTS_FILE]]
-    found: dict[str, list[Any]] = {name: [] for name in names}
+    times_s: list[float] = []
     try:
         with opened(path) as stream:
             # Filters of pyarrow would import pandas.
-            for batch in pq.ParquetFile(stream).iter_batches(columns=names):
-                rows = [row for row, kind in enumerate(batch["kind"].to_pylist()) if kind in kinds]
-                for name in names:
-                    values = batch[name].to_pylist()
-                    found[name] += [values[row] for row in rows]
+            for batch in pq.ParquetFile(stream).iter_batches(columns=["kind", "time_s"]):
+                rows = zip(batch["kind"].to_pylist(), batch["time_s"].to_pylist(), strict=True)
+                times_s += [time_s for kind_of_row, time_s in rows if kind_of_row == kind]
     except (OSError, ValueError, KeyError) as error:  # pyarrow's errors are among them
         reason = " ".join(str(error).split())
         raise InputError(f"{path}: cannot be read: {reason}") from None
-    return _event_arrays(found)
-
-
-def events_from(columns: Mapping[str, Sequence[Any]], kinds: Collection[str]) -> ColumnArrays:
-    """Return an event log in memory in the form of `events_of`."""
-    arrays = _event_arrays(columns)
-    wanted = np.isin(arrays["kind"], list(kinds))
-    return {name: values[wanted] for name, values in arrays.items()}
-
-
-def _event_arrays(columns: Mapping[str, Sequence[Any]]) -> ColumnArrays:
-    arrays = {}
-    for column in columns_of_files()[EVENTS_FILE]:
-        arrays[column.name] = np.array(columns[column.name], dtype=_NUMPY_TYPES[column.type])
-    return arrays
+    return np.array(times_s)
 
 
 def arrays_from(columns: Mapping[str, Sequence[Any]], name: str) -> ColumnArrays:

@@ -46,7 +46,7 @@ def test_every_chart_is_drawn_in_the_same_look(opened, result):
     assert set(colours) == {INK}
 
 
-def test_replay_of_changing_population_and_batteries(opened, result):
+def test_changing_population_batteries_and_trajectories_are_drawn(opened, result):
     folder = result(churn={"kind": "poisson"}, cells={"layout": "hexagonal", "radius_m": 120}, rounds=12)
     columns = {"present": 80, "arrivals": 3, "departures": 2, "handovers": 4, "battery": 0.5, "depleted": 1}
     rewrite(folder, "rounds.csv", lambda _: columns)

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from report_folders import TURNS, in_sessions, named, with_summary
 
+import edgefl
+from edgefl.core.errors import InputError
 from edgefl.core.units import TIME
 from edgefl.results.report.comparison import learning_curves
 from edgefl.results.report.page import render
@@ -77,7 +79,7 @@ def test_changes_of_the_data_are_dashed_lines_between_the_rounds(result):
     run = load(result(data__drift={"kind": "labels", "at_s": [1.0]}))
     ends_s = run.rounds["time_s"]
     times_s = np.array([ends_s[1], (ends_s[1] + ends_s[2]) / 2])
-    changed = replace(run, read_events=lambda kinds: {"time_s": times_s} if "data_change" in kinds else None)
+    changed = replace(run, times_of_events={"data_change": times_s}.get)
     [one] = [styled_run(changed, "", 0)]
     drawn = learning_curves.accuracy([one])["views"]
     for view, values in (("round", run.rounds["number"]), ("energy", run.rounds["energy_j"])):
@@ -86,6 +88,20 @@ def test_changes_of_the_data_are_dashed_lines_between_the_rounds(result):
         assert second / first == pytest.approx((values[1] + values[2]) / 2 / values[1], rel=1e-3)
     assert views.legend(changed) == "Dashed lines show where data of devices change."
     assert views.legend(load(result("none"))) == ""
+
+
+def test_changes_of_the_data_are_read_from_the_event_log(result, tmp_path):
+    drift = {"kind": "labels", "swap": [[0, 1]], "at_round": [2, 3]}
+    scenario = {"rounds": 3, "data": {"dataset": "digits", "drift": drift}, "model": "logistic"}
+    kept = edgefl.run(scenario, device="cpu").as_run()
+    edgefl.run(scenario, device="cpu", out=tmp_path / "run")
+    assert kept.data_changes_s.tolist() == kept.rounds["time_s"][:2].tolist()
+    assert load(tmp_path / "run").data_changes_s.tolist() == pytest.approx(kept.data_changes_s.tolist())
+    folder = result("made", data__drift=drift)
+    assert load(folder).data_changes_s.tolist() == []  # no log
+    (folder / "events.parquet").write_bytes(b"no parquet")
+    with pytest.raises(InputError, match=r"events\.parquet: cannot be read"):
+        render([load(folder)])
 
 
 def test_sessions_name_groups_that_take_turns(result):

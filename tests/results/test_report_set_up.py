@@ -5,7 +5,7 @@ import pytest
 
 import edgefl
 from edgefl.results.export.participations import participations
-from edgefl.results.report.run import bottleneck, cell_map, phase_bars, replay_tape, timeline
+from edgefl.results.report.run import bottleneck, cell_map, phase_bars, timeline
 from edgefl.results.report.shared.read import load
 from edgefl.results.report.shared.style import ENERGY_PHASES
 
@@ -59,13 +59,3 @@ def test_exported_phases_are_one_after_another_and_add_up(folder):
         assert second.start_s == pytest.approx(participation.row["start_s"] + participation.row["setup_s"])
         spent_j += sum(phase.energy_j for phase in participation.phases)
     assert spent_j == pytest.approx(load(folder).rounds["energy_j"][-1])
-
-
-def test_in_the_replay_a_device_takes_part_when_it_has_set_up(folder):
-    run = load(folder)
-    choice = replay_tape.chosen(run, 1000)
-    places = {device: place for place, device in enumerate(choice.devices.tolist())}
-    works = replay_tape._works(run, choice, places, 1)
-    begins = np.sort(np.cumsum(works["start"])) * choice.until_s / replay_tape.TICKS
-    expected = np.sort(run.devices["start_s"] + run.devices["setup_s"])
-    assert begins == pytest.approx(expected, abs=choice.until_s / replay_tape.TICKS)

@@ -11,7 +11,7 @@ from edgefl.results.labels import labels
 from edgefl.results.report.comparison import headline, learning_curves, pooled_seeds, verdict, why_section
 from edgefl.results.report.comparison.learning_section import comparison_section, learning_section
 from edgefl.results.report.comparison.pooled_seeds import PooledRuns
-from edgefl.results.report.run import narrative, replay, what_if
+from edgefl.results.report.run import narrative, what_if
 from edgefl.results.report.run.detail_sections import detail_sections, labels_blocks
 from edgefl.results.report.run.results_section import results
 from edgefl.results.report.run.run_cards import cost_cards, world_cards
@@ -63,9 +63,9 @@ def render(runs: Sequence[Run], above: Html | str = "") -> Html:
         results=results(styled_runs),
         sources=[(run, json.dumps(run.data.manifest, indent=2, ensure_ascii=False)) for run in styled_runs],
         footer=_footer(runs),
-        styles=["run/what_if.css", "run/replay.css"],
-        script_names=["shared/page.js", "run/what_if.js", "run/replay.js"],
-        data={"figures": figures, "what_if": what_if.data(styled_runs), "replays": replay.tapes(runs)},
+        styles=["run/what_if.css"],
+        script_names=["shared/page.js", "run/what_if.js"],
+        data={"figures": figures, "what_if": what_if.data(styled_runs)},
     )
 
 

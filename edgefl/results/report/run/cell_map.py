@@ -49,14 +49,9 @@ class SeenDevices(NamedTuple):
     mean_phases_s: list[Floats]  # [phase][n]: means over the participations of each
 
 
-def is_drawn(run: Run) -> bool:
-    """Return whether a run has path losses; recorded links have none, and do not depend on places."""
-    return bool(np.isfinite(run.participations["pathloss_db"]).any())
-
-
 def card(run: Run, _runs: Sequence[Run]) -> Card | None:
-    """Return the card of the map; None if no path loss is known."""
-    if not is_drawn(run):
+    """Return the card of the map; None if no path loss is known, as over recorded links."""
+    if not np.isfinite(run.participations["pathloss_db"]).any():
         return None
     key = device_groups.charted_groups(run)
     return Card("map", "Map", figure(run), caption(run), key, height=MAP_HEIGHT, extra=_lines(run))
@@ -65,7 +60,7 @@ def card(run: Run, _runs: Sequence[Run]) -> Card | None:
 def figure(run: Run) -> Figure:
     """Return the map; devices are points: colour for path loss, size for participations, diamonds without sight."""
     cells = coverage.cells_of(run)
-    frame = frame_of(run, cells)
+    frame = _frame_of(run, cells)
     devices = _devices(run)
     traces: list[Figure] = []  # later ones are drawn upon earlier ones
     if cells:
@@ -97,7 +92,7 @@ def caption(run: Run) -> str:
     """Return the meaning of the marks, in one line."""
     devices = run.participations
     cells = coverage.cells_of(run)
-    frame = frame_of(run, cells)
+    frame = _frame_of(run, cells)
     count = len(np.unique(devices["device"]))
     drawn = f"{count:,}"
     if count > MOST_MARKS:
@@ -120,7 +115,7 @@ def _lines(run: Run) -> Extra | None:
     """Return the lines of trajectories, which would hide the devices; None if there are none."""
     if not run.tracks:
         return None
-    lines = trajectories.chosen(run.tracks, frame_of(run, coverage.cells_of(run)).half_m)
+    lines = trajectories.chosen(run.tracks, _frame_of(run, coverage.cells_of(run)).half_m)
     if not lines:
         return None
     what = f"Trajectories of {len(lines)} devices"
@@ -136,7 +131,7 @@ def _is_true(texts: NDArray[np.str_]) -> Bools:
     return np.isin(np.char.lower(texts), TRUE_TEXTS)
 
 
-def frame_of(run: Run, cells: Cells | None) -> MapFrame:
+def _frame_of(run: Run, cells: Cells | None) -> MapFrame:
     """Return the part of the plane to draw, in which devices can be told apart.
 
     It holds all that is covered and all devices; only devices and base stations where these are close together; and

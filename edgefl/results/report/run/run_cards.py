@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from edgefl.results.report.run import (
     battery,
     cell_load,
+    cell_map,
     device_energy,
     phase_bars,
     population,
-    replay,
     timeline,
     times_chosen,
     wasted_energy,
@@ -23,7 +23,7 @@ from edgefl.results.report.shared.read import Run
 # Each returns the card of the first argument; the second are all runs on the page, whose charts may share a scale.
 MakeCard = Callable[[Run, Sequence[Run]], Card | None]
 WORLD_CARDS: tuple[MakeCard, ...] = (
-    replay.card,
+    cell_map.card,
     timeline.card,
     population.card,
     times_chosen.card,

@@ -8,7 +8,6 @@ from edgefl.core.arrays import Floats, Rows
 from edgefl.core.units import TIME, Unit, fitting, short, top
 from edgefl.records.statuses import NOT_CHOSEN, RECEIVED, REPORTED
 from edgefl.results.report.run import phase_bars, wasted_energy
-from edgefl.results.report.shared import views
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.describe import kind
 from edgefl.results.report.shared.read import Run
@@ -146,7 +145,6 @@ def _layout(run: Run, round_rows: Rows, devices: list[str], unit: Unit, begin_s:
     height = max(LOWEST_HEIGHT, min(HIGHEST_HEIGHT, AXIS_HEIGHT + ROW_HEIGHT * rows))
     return {
         "barmode": "overlay",
-        "meta": views.virtual_time_axis(unit),
         "bargap": 1 - min(WIDEST_BAR, THICKEST_BAR * rows / (height - AXIS_HEIGHT)),
         "height": height,
         "margin": {"t": 28},

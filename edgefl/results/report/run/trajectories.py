@@ -26,7 +26,7 @@ def figure(tracks: ColumnArrays, half_m: float) -> Figure | None:
     # One trace for all: Plotly is slow with many, and a gap separates lines as well.
     pieces: list[Rows] = []
     for rows in chosen(tracks, half_m):
-        pieces += np.split(rows, breaks(tracks, rows) + 1)
+        pieces += np.split(rows, _breaks(tracks, rows) + 1)
     if not pieces:
         return None
     unit = fitting(top([tracks["time_s"]]), TIME)
@@ -83,9 +83,9 @@ def _steps_m(tracks: ColumnArrays, rows: Rows) -> Floats:
     return np.asarray(np.hypot(np.diff(tracks["x_m"][rows]), np.diff(tracks["y_m"][rows])))
 
 
-def breaks(tracks: ColumnArrays, rows: Rows) -> Rows:
+def _breaks(tracks: ColumnArrays, rows: Rows) -> Rows:
     """Return the positions in a device's rows after which its line is broken: it was away or was put elsewhere."""
-    return np.flatnonzero(_jumped(tracks, rows) | was_away(tracks, rows))
+    return np.flatnonzero(_jumped(tracks, rows) | _was_away(tracks, rows))
 
 
 def _jumped(tracks: ColumnArrays, rows: Rows) -> Bools:
@@ -97,18 +97,13 @@ def _jumped(tracks: ColumnArrays, rows: Rows) -> Bools:
     return np.asarray(steps_m > JUMP * np.median(steps_m[moves]))
 
 
-def was_away(tracks: ColumnArrays, rows: Rows) -> Bools:
-    """Return whether the device was away between each of its rows and the next [n - 1]."""
-    pauses_s = np.diff(tracks["time_s"][rows])
-    return np.asarray(pauses_s > PAUSE * interval_s(tracks))
+def _was_away(tracks: ColumnArrays, rows: Rows) -> Bools:
+    """Return whether the device was away between each of its rows and the next [n - 1].
 
-
-def interval_s(tracks: ColumnArrays) -> float:
-    """Return the time between successive instants of the table, which all devices share.
-
-    A device that is away has no row at some of them.
+    All devices share the instants of the table; one that is away has no row at some of them.
     """
-    return float(np.diff(np.unique(tracks["time_s"])).min(initial=np.inf))
+    interval_s = np.diff(np.unique(tracks["time_s"])).min(initial=np.inf)
+    return np.asarray(np.diff(tracks["time_s"][rows]) > PAUSE * interval_s)
 
 
 def _with_gaps(column: Floats, pieces: list[Rows]) -> Floats:

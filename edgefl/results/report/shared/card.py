@@ -44,7 +44,7 @@ class Extra(NamedTuple):
 
 
 class Card(NamedTuple):
-    """A figure with its title, a line of text, its key and bars above it, and HTML below it."""
+    """A figure with its title, a line of text, and its key and bars above it."""
 
     name: str
     title: str
@@ -53,5 +53,4 @@ class Card(NamedTuple):
     key: Sequence[Coloured] = ()
     bars: Sequence[ShareBar] = ()
     height: int = 0  # pixels; the style sheet's where 0
-    below: str = ""
     extra: Extra | None = None

@@ -5,8 +5,8 @@
  * A script registers a function with `edgefl.whenBuilt`. It is called with the page's data once Plotly is there.
  *
  * Charts are described in the colours of the light page. `edgefl.plot` draws them in those of the dark page where
- * that is shown, and again when the reader changes over; `edgefl.colour` does the same for one colour, and the event
- * `edgefl:theme` of the document says when to ask it again. Elements get theirs by `edgefl.onPage`, once.
+ * that is shown, and again when the reader changes over; `edgefl.colour` gives one colour as the page shows it now.
+ * Elements get theirs by `edgefl.onPage`, once.
  *
  * `alternatives.js` says each chart in words. Where a trace's values do not speak for themselves, its `meta.words` do.
  */
@@ -22,17 +22,13 @@ const edgefl = (() => {
   let data = {};
   let printing = false;
 
-  /** The text that gzip and base64 have packed. */
-  async function unpacked(packed) {
+  /** The page carries Plotly as gzip in base64, which takes less than half of the space. */
+  async function loadPlotly() {
+    const packed = document.getElementById("plotly").textContent;
     const bytes = Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Response(stream).text();
-  }
-
-  /** The page carries Plotly as gzip, which takes less than half of the space. */
-  async function loadPlotly() {
     const script = document.createElement("script");
-    script.textContent = await unpacked(document.getElementById("plotly").textContent);
+    script.textContent = await new Response(stream).text();
     document.head.append(script);
   }
 
@@ -112,5 +108,5 @@ const edgefl = (() => {
     document.addEventListener("edgefl:theme", repaint);
   }
 
-  return { plot, chartOf, colour, onPage, isDark, setPrinting, unpacked, whenBuilt, whenPlotted, start };
+  return { plot, chartOf, colour, onPage, setPrinting, whenBuilt, whenPlotted, start };
 })();

@@ -1,6 +1,6 @@
 """A result folder as the report, comparisons and exports see it: documents, and tables as arrays."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -24,18 +24,18 @@ from edgefl.results.reader import (
     Documents,
     arrays_from,
     arrays_of,
-    events_from,
-    events_of,
     json_of,
     read_documents,
+    times_of_events,
 )
 from edgefl.results.result_tables import columns_of_files
 from edgefl.results.run_folder import PROGRESS
 from edgefl.results.scenario_tree import at
 from edgefl.results.what_if_table import WhatIfRow, read_table
 
-# Returns the events of some kinds; None without an event log.
-ReadEvents = Callable[[Collection[str]], ColumnArrays | None]
+# Returns the times [events] of the events of a kind; none without an event log.
+TimesOfEvents = Callable[[str], Floats]
+NO_EVENTS: Mapping[str, Sequence[Any]] = {"kind": (), "time_s": ()}
 READ_AGAIN = 3  # times, if files change while they are read
 LEARNED_COLUMNS = ("test_accuracy", "test_loss", "train_loss", "distance_to_optimum")
 
@@ -54,7 +54,7 @@ class Run:
     summary: Mapping[str, Any]
     rounds: ColumnArrays
     devices: ColumnArrays
-    read_events: ReadEvents  # reads the event log, which few pages need
+    times_of_events: TimesOfEvents  # reads the event log, which few pages need
     labels: ColumnArrays | None = None  # samples by device and label, if the data have labels
     tracks: ColumnArrays | None = None  # positions of some devices over time, if any moves
     cell_load: ColumnArrays | None = None  # by cell and round, of several cells
@@ -110,10 +110,7 @@ class Run:
         """The times [changes] at which data of devices changed (`data.drift`)."""
         if at(self.scenario, "data.drift") is None:
             return np.empty(0)
-        events = self.read_events({"data_change"})
-        if events is None:
-            return np.empty(0)
-        return events["time_s"]
+        return self.times_of_events("data_change")
 
     @property
     def final_accuracy(self) -> float | None:
@@ -218,7 +215,7 @@ def load(folder: Path, *, details: bool = True) -> Run:
         documents,
         rounds,
         devices,
-        partial(events_of, folder),
+        partial(times_of_events, folder),
         labels=labels,
         tracks=tracks,
         cell_load=_optional_table(folder, CELL_LOAD.name) if details else None,
@@ -238,7 +235,7 @@ def with_devices(run: Run) -> Run:
 
 
 def _run(
-    folder: Path, documents: Documents, rounds: ColumnArrays, devices: ColumnArrays, events: ReadEvents, **more: Any
+    folder: Path, documents: Documents, rounds: ColumnArrays, devices: ColumnArrays, events: TimesOfEvents, **more: Any
 ) -> Run:
     return Run(
         folder=folder,
@@ -248,7 +245,7 @@ def _run(
         summary=documents.summary,
         rounds=rounds,
         devices=devices,
-        read_events=events,
+        times_of_events=events,
         **more,
     )
 
@@ -287,7 +284,7 @@ def _load_rows_so_far(folder: Path) -> Run:
     if (rows / "summary.json").is_file():
         summary = json_of(rows, "summary.json")
     return replace(
-        _run(folder, documents, rounds, _finished_devices(devices, rounds), _no_events),
+        _run(folder, documents, rounds, _finished_devices(devices, rounds), partial(_times_in_memory, NO_EVENTS)),
         summary=summary,
         labels=_optional_table(folder, "labels.csv"),
         tracks=_optional_table(rows, "tracks.csv"),
@@ -304,19 +301,19 @@ def from_memory(documents: Documents, tables: Mapping[str, Mapping[str, Sequence
 
     The `tables` are keyed by the name of the file; rounds.csv and devices.csv are among them.
     """
-    events = tables.get(EVENTS_FILE)
+    events = tables.get(EVENTS_FILE, NO_EVENTS)
     arrays = {name: arrays_from(columns, name) for name, columns in tables.items() if name != EVENTS_FILE}
     rounds = arrays["rounds.csv"]
     rounds |= {"number": numbers(rounds["round"])}
     devices = _finished_devices(arrays["devices.csv"], rounds)
-    read_events: ReadEvents = partial(events_from, events) if events else _no_events
     labels = arrays.get("labels.csv")
     more = {"labels": labels, "tracks": arrays.get("tracks.csv"), "cell_load": arrays.get(CELL_LOAD.name)}
-    return _run(Path(), documents, rounds, devices, read_events, **more)
+    return _run(Path(), documents, rounds, devices, partial(_times_in_memory, events), **more)
 
 
-def _no_events(_kinds: Collection[str]) -> None:
-    return None
+def _times_in_memory(events: Mapping[str, Sequence[Any]], kind: str) -> Floats:
+    rows = zip(events["kind"], events["time_s"], strict=True)
+    return np.array([time_s for kind_of_row, time_s in rows if kind_of_row == kind], dtype=np.float64)
 
 
 def load_rounds(folder: Path) -> ColumnArrays:

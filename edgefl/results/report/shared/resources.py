@@ -49,10 +49,5 @@ def plotly() -> str:
     if package is None or package.origin is None:
         raise ModuleNotFoundError("edgefl's reports need the plotly package: install plotly")
     script = Path(package.origin).parent / "package_data" / "plotly.min.js"
-    return packed(script.read_bytes())
-
-
-def packed(content: bytes) -> str:
-    """Return bytes as gzip in base64, which the page's scripts unpack (`edgefl.unpacked`)."""
-    # Without a time stamp the same content always gives the same page.
-    return base64.b64encode(gzip.compress(content, COMPRESSION, mtime=0)).decode("ascii")
+    # Without a time stamp the same script always gives the same page.
+    return base64.b64encode(gzip.compress(script.read_bytes(), COMPRESSION, mtime=0)).decode("ascii")

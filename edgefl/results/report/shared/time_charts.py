@@ -51,7 +51,6 @@ def figure(run: Run, panels: Sequence[Panel]) -> Figure:
     layout["shapes"] = views.marks_of(run, "time_s", unit)
     layout["barmode"] = "relative"  # bars below zero stack downwards: departures hang under arrivals
     layout["bargap"] = 0
-    layout["meta"] = views.virtual_time_axis(unit)
     return {"data": data, "layout": layout}
 
 

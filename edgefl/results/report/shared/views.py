@@ -64,18 +64,11 @@ def figure(
             shapes = shapes + marks_of(runs[0].data, view.column, unit)
         view_layout["xaxis"] = _horizontal_axis(runs, view, unit)
         view_layout["shapes"] = shapes
-        if view.name == "time":
-            view_layout["meta"] = virtual_time_axis(unit)
         views[view.name] = {
             "data": _widen_hidden(curves, [curve.horizontal(view, unit) for curve in curves]),
             "layout": view_layout,
         }
     return {"data": [curve.trace for curve in curves], "layout": layout, "views": views}
-
-
-def virtual_time_axis(unit: Unit) -> Figure:
-    """Return the ``meta`` of the layout of a chart over virtual time, on which the replay shows its moment."""
-    return {"virtual_time_unit_s": unit.size}
 
 
 def _horizontal_axis(runs: Sequence[StyledRun], view: View, unit: Unit) -> Figure:
