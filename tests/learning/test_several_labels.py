@@ -577,7 +577,7 @@ made = nn.CrossEntropyLoss(ignore_index=0, reduction="none")
         ("padded_losses:made", "is a module of torch, and a loss is a function: name one that calls it"),
     ],
 )
-def test_a_loss_of_other_labels_is_refused(tmp_path, loss, message):
+def test_a_loss_with_an_ignored_label_of_its_own_is_refused(tmp_path, loss, message):
     """The zeros of a label that it ignores would count in the means, and its labels in the accuracy."""
     (tmp_path / "padded_losses.py").write_text(LOSSES)
     with pytest.raises(InputError, match=message):
