@@ -79,7 +79,7 @@ def memory_needs(
     frozen_bytes = float(BYTES_OF[data.dtype]) * model.frozen_parameters(data.shape, data.outputs)
     smaller = "use a smaller model"
     kept, rows, states, sent = vectors_of(algorithm)
-    own = 3 + states + _moments(training)  # the client's model, its gradient, and its move
+    own = 3 + states + training.moments  # the client's model, its gradient, and its move
     width = training.width or 1
     sample_arrays = [data.train_x, data.test_x]
     if data.several_labels:  # a label for each pixel is as large as the image
@@ -135,12 +135,6 @@ def _check(needs: MemoryNeeds, name: str, limit_bytes: float) -> None:
     text = f"learning needs at least {quantity(needs.total_bytes, BYTES)} of memory, most of it "
     text += f"({quantity(largest.bytes, BYTES)}) for {largest.what}, and there are {quantity(limit_bytes, BYTES)}"
     raise InputError(f"model: {text} ({name}): {largest.remedy}, or run it with --no-train")
-
-
-def _moments(training: Training) -> int:
-    if training.optimizer == "adam":
-        return 2
-    return int(training.momentum > 0)
 
 
 class Vectors(NamedTuple):

@@ -313,14 +313,21 @@ def _step_flops(algorithm: Algorithm, training: Training, d: int) -> float:
     return float(correction_per_parameter(algorithm, d) + _solver_flops(algorithm, training))
 
 
+# Operations of a step's scaling, for each parameter: those of the moments, root, eps and quotient.
+SCALED = {"adam": 7 + 2 + 3, "adamw": 7 + 2 + 3, "adagrad": 2 + 3, "rmsprop": 4 + 3}  # Adam's 2 are for the bias
+
+
 def _solver_flops(algorithm: Algorithm, training: Training) -> int:
     solver = 2  # w - lr gradient
-    if training.weight_decay + algorithm.decay(first_round(algorithm, zeros(algorithm, 1))):
+    decay = training.weight_decay
+    if training.optimizer == "adamw" and decay:
+        solver += 1  # w (1 - lr decay)
+        decay = 0.0
+    if decay + algorithm.decay(first_round(algorithm, zeros(algorithm, 1))):
         solver += 2
-    if training.optimizer == "adam":
-        solver += 12  # 3 for m, 4 for v, 1 for its root, 2 for the bias of both, 1 for eps, 1 for the quotient
-    elif training.momentum:
-        solver += 2
+    if training.momentum:
+        solver += 2 + 2 * training.nesterov
+    solver += SCALED.get(training.optimizer, 0)
     if training.clip_norm:
         solver += 3
     return solver

@@ -26,6 +26,17 @@ from edgefl.learning.schedules import SCHEDULES, ConstantRate, Schedule
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 
+OWN_KEYS = {  # of some optimisers
+    "momentum": ("sgd",),
+    "nesterov": ("sgd",),
+    "adam_betas": ("adam", "adamw"),
+    "adam_eps": ("adam", "adamw"),
+    "adagrad_eps": ("adagrad",),
+    "rmsprop_alpha": ("rmsprop",),
+    "rmsprop_eps": ("rmsprop",),
+}
+
+
 def _in_one_sentence(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
     try:
         return handler(value)
@@ -53,7 +64,7 @@ class LocalWork(NamedTuple):
 
 
 class Training(Section):
-    """Local training by SGD or by Adam (Kingma and Ba, ICLR 2015)."""
+    """Local training by SGD, or by an optimiser that scales each parameter's step by its gradients so far."""
 
     # Passes of each participant over its samples in a round; 5 if neither epochs nor steps are given.
     local_epochs: Count | None = None
@@ -67,11 +78,18 @@ class Training(Section):
     lr_clock: Literal["updates", "rounds"] = "updates"
     # Factor on a device's learning rate after each epoch of a round.
     epoch_lr_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
-    optimizer: Literal["sgd", "adam"] = "sgd"  # Optimiser of the local training.
+    # Optimiser of the local training: SGD, Adam (Kingma and Ba, ICLR 2015), AdamW (Loshchilov and Hutter, ICLR 2019),
+    # Adagrad (Duchi et al., JMLR 2011) or RMSprop (Tieleman and Hinton, 2012).
+    optimizer: Literal["sgd", "adam", "adamw", "adagrad", "rmsprop"] = "sgd"
     momentum: Share = 0.0  # Momentum of SGD.
+    nesterov: bool = False  # Whether a step of SGD goes where the momentum leads next (Nesterov, 1983).
     adam_betas: Annotated[tuple[Share, Share], Field(strict=False)] = (0.9, 0.999)  # Decay of Adam's two moments.
     adam_eps: PositiveFloat = 1e-8  # Added to the root of Adam's second moment.
-    weight_decay: NonNegativeFloat = 0.0  # Factor of the parameters in the gradient.
+    adagrad_eps: PositiveFloat = 1e-10  # Added to the root of Adagrad's sum of squares.
+    rmsprop_alpha: Share = 0.99  # Decay of RMSprop's mean of squares.
+    rmsprop_eps: PositiveFloat = 1e-8  # Added to the root of RMSprop's mean of squares.
+    # Factor of the parameters in the gradient; with AdamW that of the learning rate, by which parameters shrink.
+    weight_decay: NonNegativeFloat = 0.0
     clip_norm: PositiveFloat | None = None  # Largest norm of a step's gradient; longer ones are shortened to it.
     # The loss that training minimises; by default that of the model, which is the cross-entropy for most.
     loss: Annotated[Loss, LOSSES] | None = None
@@ -93,6 +111,18 @@ class Training(Section):
     parts: Annotated[ModelParts | None, IF_GIVEN] = None
     # Where the states of clients are kept between rounds.
     state_home: Literal["auto", "device", "host", "disk"] = "auto"
+
+    @property
+    def has_adams_moments(self) -> bool:
+        """True if steps divide one moment of the gradients by another, with a correction for their number so far."""
+        return self.optimizer in OWN_KEYS["adam_eps"]
+
+    @property
+    def moments(self) -> int:
+        """How many vectors of the model's length the optimiser keeps in a round."""
+        if self.optimizer == "sgd":
+            return int(self.momentum > 0)
+        return 1 + self.has_adams_moments
 
     @property
     def work(self) -> LocalWork:
@@ -138,13 +168,13 @@ class Training(Section):
 
     @model_validator(mode="after")
     def _check_optimizer_keys(self) -> Training:
-        if self.optimizer == "adam" and self.momentum:
-            raise fault_at(
-                ("momentum",), "belongs to SGD; Adam has adam_betas instead: leave it out with optimizer: adam"
-            )
-        for key in ("adam_betas", "adam_eps"):
-            if self.optimizer != "adam" and getattr(self, key) != type(self).model_fields[key].default:
-                raise fault_at((key,), "belongs to Adam: leave it out, or set optimizer: adam")
+        for key, owners in OWN_KEYS.items():
+            if self.optimizer not in owners and getattr(self, key) != type(self).model_fields[key].default:
+                raise fault_at(
+                    (key,), f"belongs to {' and '.join(owners)}: leave it out, or set optimizer: {owners[0]}"
+                )
+        if self.nesterov and not self.momentum:
+            raise fault_at(("nesterov",), "needs a momentum: set training.momentum, such as 0.9")
         return self
 
     @model_validator(mode="after")

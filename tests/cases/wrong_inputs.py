@@ -145,7 +145,7 @@ KEYS = {
     "an algorithm with a hyphen": scenario("algorithm: fed-prox\n", "s.yaml:1: algorithm", '"fedprox"'),
     "an algorithm that is not there": scenario("algorithm: fedopt_yogi\n", "s.yaml:1: algorithm", "known"),
     "a model's size": scenario("model: {kind: resnet}\n", "s.yaml:1: model", "resnet18"),
-    "an optimiser": scenario("training: {optimizer: rmsprop}\n", "s.yaml:1: training.optimizer", "adam"),
+    "an optimiser": scenario("training: {optimizer: lbfgs}\n", "s.yaml:1: training.optimizer", "adam"),
     "batches of everything": scenario("training: {batch_size: all}\n", "s.yaml:1: training.batch_size", "full"),
     "epochs and steps": scenario("training: {local_epochs: 2, local_steps: 5}\n", "s.yaml:1: training", "local_steps"),
     "an alpha of zero": scenario("data: {partition: {kind: dirichlet, alpha: 0}}\n", "data.partition.alpha", "> 0"),

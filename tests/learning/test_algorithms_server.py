@@ -363,9 +363,10 @@ class TestFedNova:
         alone = [algorithm.normaliser(LocalContext(zeros(), 0.1, steps=count, run=run)) for count in counts]
         assert torch.equal(together, torch.stack(alone))
 
-    def test_one_client_with_momentum_is_its_sgd(self):
+    @pytest.mark.parametrize("nesterov", [False, True])
+    def test_one_client_with_momentum_is_its_sgd(self, nesterov):
         """Oracle ii."""
-        training = {"local_steps": 3, "batch_size": "full", "lr": 0.05, "momentum": 0.8, "engine": "serial"}
+        training = {"local_steps": 3, "batch_size": "full", "lr": 0.05, "momentum": 0.8, "nesterov": nesterov}
         fedavg = quadratics({"kind": "fedavg"}, [(3, 2)], rounds=4, training=training)
         nova = quadratics({"kind": "fednova"}, [(3, 2)], rounds=4, training=training)
         assert nova == pytest.approx(fedavg, abs=1e-12)

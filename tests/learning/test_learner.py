@@ -115,6 +115,8 @@ def assert_close(expected, got, tolerance):
 
 OPTIMIZERS = {
     "sgd": ({"momentum": 0.9}, partial(torch.optim.SGD, momentum=0.9)),
+    "adamw": ({}, torch.optim.AdamW),
+    "rmsprop": ({}, torch.optim.RMSprop),
     "adam": ({"adam_betas": [0.8, 0.99], "adam_eps": 1e-3}, partial(torch.optim.Adam, betas=(0.8, 0.99), eps=1e-3)),
 }
 

@@ -68,6 +68,10 @@ def test_steps_that_do_not_wrap_are_priced_as_they_are_made():
         ({"momentum": 0.9, "clip_norm": 1.0}, 5),
         ({"optimizer": "adam"}, 12),  # 3 + 4 for the moments, root, 2 for their bias, eps, quotient
         ({"optimizer": "adam", "weight_decay": 0.1}, 14),
+        ({"optimizer": "adamw", "weight_decay": 0.1}, 13),  # one product for the decay
+        ({"momentum": 0.9, "nesterov": True}, 4),
+        ({"optimizer": "adagrad"}, 5),  # 2 for the squares, root, eps, quotient
+        ({"optimizer": "rmsprop"}, 7),
     ],
 )
 def test_operations_of_the_solver(setting, operations):

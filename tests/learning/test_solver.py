@@ -1,4 +1,4 @@
-"""The local solver: Adam against torch.optim, step by step, and in closed form."""
+"""The local solver: its optimisers against torch.optim, step by step, and in closed form."""
 
 import json
 
@@ -19,10 +19,21 @@ from edgefl.scenario import load
 WHOLE = Phase(frozen=(), before=0)  # all parameters train
 
 
+OPTIMIZERS = {  # of torch, with its keys and ours
+    "sgd": (torch.optim.SGD, {"momentum": 0.9, "nesterov": True}, {"momentum": 0.9, "nesterov": True}),
+    "adam": (torch.optim.Adam, {}, {}),
+    "adamw": (torch.optim.AdamW, {"betas": (0.8, 0.9)}, {"adam_betas": [0.8, 0.9]}),
+    "adagrad": (torch.optim.Adagrad, {"eps": 1e-3}, {"adagrad_eps": 1e-3}),
+    "rmsprop": (torch.optim.RMSprop, {"alpha": 0.8, "eps": 1e-3}, {"rmsprop_alpha": 0.8, "rmsprop_eps": 1e-3}),
+}
+
+
 @pytest.mark.parametrize("settings", [{}, {"weight_decay": 0.1}, {"clip_norm": 0.5, "weight_decay": 0.3}])
-def test_adam_is_torchs_step_by_step(settings):
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_an_optimizer_is_torchs_step_by_step(name, settings):
     """Three clients at once: FedProx's pull, clipping by each client's own norm, decay, moments; 20 steps."""
-    training = Training.model_validate({"optimizer": "adam", "lr": 0.05, **settings})
+    made, keys, own_keys = OPTIMIZERS[name]
+    training = Training.model_validate({"optimizer": name, "lr": 0.05, **own_keys, **settings})
     random = torch.Generator().manual_seed(3)
     mu = 0.2
     start = torch.randn(3, 7, generator=random, dtype=torch.float64)
@@ -31,7 +42,7 @@ def test_adam_is_torchs_step_by_step(settings):
     moments = solver.moments(w)
     clients = [torch.nn.Parameter(row.clone()) for row in start]
     decay = settings.get("weight_decay", 0.0)
-    optimizers = [torch.optim.Adam([one], lr=0.05, weight_decay=decay) for one in clients]
+    optimizers = [made([one], lr=0.05, weight_decay=decay, **keys) for one in clients]
     for number in range(1, 21):
         gradients = torch.randn(3, 7, generator=random, dtype=torch.float64)
         for one, optimizer, gradient, first in zip(clients, optimizers, gradients, start, strict=True):
@@ -106,10 +117,11 @@ def test_the_first_step_has_the_length_of_the_learning_rate(engine):
 @pytest.mark.parametrize(
     ("training", "message"),
     [
-        ({"optimizer": "adam", "momentum": 0.9}, r"training\.momentum: belongs to SGD"),
-        ({"adam_eps": 1e-7}, r"training\.adam_eps: belongs to Adam"),
+        ({"optimizer": "adam", "momentum": 0.9}, r"training\.momentum: belongs to sgd: leave it out"),
+        ({"adam_eps": 1e-7}, r"training\.adam_eps: belongs to adam and adamw: leave it out, or set optimizer: adam"),
+        ({"nesterov": True}, r"training\.nesterov: needs a momentum"),
         ({"optimizer": "adam", "adam_betas": [0.9, 1.0]}, r"training\.adam_betas.*: must be < 1, got 1\.0"),
-        ({"optimizer": "rmsprop"}, r'training\.optimizer: must be .*, got "rmsprop"'),
+        ({"optimizer": "lbfgs"}, r'training\.optimizer: must be .*, got "lbfgs"'),
     ],
 )
 def test_keys_of_another_optimizer_are_refused(training, message):

@@ -36,6 +36,7 @@ class RunInfo:
     lr: float = 1.0  # learning rate that the schedule starts from, eta_0
     steps: float = 1.0  # local steps of a device with the mean number of samples, K_ref
     momentum: float = 0.0  # of local SGD
+    nesterov: bool = False  # whether that is Nesterov's
     labels: tuple[int, ...] = ()  # samples of each class that the N devices hold together
     test_labels: tuple[int, ...] = ()  # samples of each class in the test set
     presence: tuple[float, ...] = ()  # [N] probability that each can be asked in a round; empty: always

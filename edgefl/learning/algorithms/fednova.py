@@ -44,12 +44,12 @@ class FedNova(Averaging):
         """Return `|a_i|_1` [1]: the move, in units of -lr, that gradients of 1 would make.
 
         It is `K` for plain SGD, `sum_k (1 - rho^k) / (1 - rho)` with the momentum rho of the section `training`, and
-        `(1 - (1 - lr mu)^K) / (lr mu)` with a pull. With both it follows from the recursion of SGD, as below; the
-        authors' program counts each step twice then.
+        `(1 - (1 - lr mu)^K) / (lr mu)` with a pull. With both, or Nesterov's momentum, it follows from the recursion of
+        SGD, as below; the authors' program counts each step twice with both.
         """
         steps = 0 * local.start[..., :1] + local.steps
-        if self.mu:
-            return self._with_pull(steps, local)
+        if self.mu or local.run.nesterov:
+            return self._by_recursion(steps, local)
         rho = local.run.momentum
         if not rho:
             return steps
@@ -57,14 +57,17 @@ class FedNova(Averaging):
         a = (exact - rho * (1 - rho**exact) / (1 - rho)) / (1 - rho)
         return a.to(steps.dtype)
 
-    def _with_pull(self, steps: Tensor, local: LocalContext) -> Tensor:
+    def _by_recursion(self, steps: Tensor, local: LocalContext) -> Tensor:
         """Return the normaliser [1] by the recursion of SGD with momentum and a pull."""
+        rho = local.run.momentum
         velocity = 0 * steps
         a = 0 * steps
         # One recursion for a batch of devices: those with fewer steps stop moving earlier.
         for step in range(int(steps.max())):
-            velocity = local.run.momentum * velocity + 1 - local.lr * self.mu * a
-            a = a + (step < steps) * velocity
+            gradient = 1 - local.lr * self.mu * a
+            velocity = rho * velocity + gradient
+            move = gradient + rho * velocity if local.run.nesterov else velocity
+            a = a + (step < steps) * move
         return a
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:

@@ -81,6 +81,7 @@ class LearningTask:
             lr=self.training.lr,
             steps=float(steps),
             momentum=self.training.momentum,
+            nesterov=self.training.nesterov,
             labels=tuple(self._samples_by_class(self.data.train_y[joined(parts)]).tolist()),
             test_labels=tuple(self._samples_by_class(self.data.test_y).tolist()),
             samples=float(sizes.mean()),

@@ -110,7 +110,7 @@ class TrainingEngine:
         self.solver = solver
         self.samples = samples
         first = model.first_names(network.module)
-        self.phases = Phases(network.parameters, first, counted=solver.training.optimizer == "adam")
+        self.phases = Phases(network.parameters, first, counted=solver.training.has_adams_moments)
 
     def train(self, cohort: Cohort) -> Trained:
         """Train the clients."""

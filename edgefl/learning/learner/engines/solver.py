@@ -15,7 +15,7 @@ CLIP_EPS = 1e-6  # of torch.nn.utils.clip_grad_norm_
 
 
 class Solver:
-    """Takes steps of SGD or Adam: correction, clipping, all decay, moments, in this order.
+    """Takes steps of an optimiser: correction, clipping, all decay, moments, in this order.
 
     The order matters: the correction is clipped with the gradient, and weight decay is not, as in PyTorch programs that
     clip before the optimiser's step. The parameters before and after a `cut` are clipped by separate norms.
@@ -33,14 +33,11 @@ class Solver:
         """True if a step depends on its number in the round."""
         parts = self.training.parts
         has_phases = parts is not None and parts.first is not None
-        return self.training.optimizer == "adam" or self.training.epoch_lr_decay != 1.0 or has_phases
+        return self.training.has_adams_moments or self.training.epoch_lr_decay != 1.0 or has_phases
 
     def moments(self, w: Tensor) -> list[Tensor]:
-        """Return new moments of the gradients, with which a round begins: none, the velocity, or Adam's two."""
-        count = int(self.training.momentum > 0)
-        if self.training.optimizer == "adam":
-            count = 2
-        return [w.new_zeros(w.shape) for _ in range(count)]
+        """Return new moments of the gradients, with which a round begins, as `Training.moments` counts them."""
+        return [w.new_zeros(w.shape) for _ in range(self.training.moments)]
 
     def step(
         self,
@@ -62,8 +59,12 @@ class Solver:
             if training.clip_norm is not None:
                 self._clip(gradient, training.clip_norm)
             # after clipping, so that neither the scenario's decay nor the algorithm's is clipped
-            decay = training.weight_decay + self.algorithm.decay(local)
+            decay = self.algorithm.decay(local)
             lr = self._rate(local, number)
+            if training.optimizer == "adamw":
+                w.mul_(1 - lr * training.weight_decay)
+            else:
+                decay = training.weight_decay + decay
             if isinstance(decay, float) and isinstance(lr, float) and not moments and _fits_one_pass(w, gradient):
                 _descend(w, gradient, lr, decay)
                 return
@@ -71,10 +72,7 @@ class Solver:
                 gradient = gradient.addcmul_(w, decay)
             elif decay:
                 gradient = gradient.add_(w, alpha=decay)
-            if training.optimizer == "adam":
-                gradient = self._adam(gradient, moments, number - phase.before)
-            elif moments:
-                gradient = moments[0].mul_(training.momentum).add_(gradient)
+            gradient = self._direction(gradient, moments, number - phase.before)
             # a plain number when all clients have the same rate: one operation without a broadcast
             if isinstance(lr, float):
                 w.add_(gradient, alpha=-lr)
@@ -106,6 +104,26 @@ class Solver:
             view = gradient[..., part]
             norm = view.norm(dim=-1, keepdim=True)
             view.mul_((limit / (norm + CLIP_EPS)).clamp(max=1.0))
+
+    def _direction(self, gradient: Tensor, moments: Sequence[Tensor], number: int) -> Tensor:
+        """Return the direction of an optimiser's `number`th step, from 1, which may take the gradient's memory."""
+        training = self.training
+        match training.optimizer:
+            case "adam" | "adamw":
+                return self._adam(gradient, moments, number)
+            case "adagrad":
+                squares = moments[0].addcmul_(gradient, gradient)
+                return gradient.div_(squares.sqrt().add_(training.adagrad_eps))
+            case "rmsprop":
+                alpha = training.rmsprop_alpha
+                squares = moments[0].mul_(alpha).addcmul_(gradient, gradient, value=1 - alpha)
+                return gradient.div_(squares.sqrt().add_(training.rmsprop_eps))
+        if not moments:
+            return gradient
+        velocity = moments[0].mul_(training.momentum).add_(gradient)
+        if training.nesterov:
+            return gradient.add_(velocity, alpha=training.momentum)
+        return velocity
 
     def _adam(self, gradient: Tensor, moments: Sequence[Tensor], number: int) -> Tensor:
         """Return m' / (sqrt(v') + eps) with m' = m / (1 - beta1^t) and v' alike (Kingma and Ba, ICLR 2015)."""
