@@ -12,7 +12,7 @@ def strict_json(content: str | bytes) -> Any:
         ValueError: it is not JSON, or has a number that is not finite.
         RecursionError: it is nested too deeply.
     """
-    return json.loads(content, parse_constant=_refuse, parse_float=_finite)
+    return json.loads(content, parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
 
 
 def _refuse(text: str) -> NoReturn:
@@ -22,5 +22,10 @@ def _refuse(text: str) -> NoReturn:
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        _refuse(text)
+        _refuse(text[:40])
     return value
+
+
+def _whole(text: str) -> int:
+    _finite(text)  # what reads a number may divide it
+    return int(text)

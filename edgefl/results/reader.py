@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import yaml
 
 from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
@@ -20,6 +19,7 @@ from edgefl.records.result_files import LABELS_BY_ROUND, ResultFile
 from edgefl.results.csv_format import csv_cell
 from edgefl.results.integrity import check_file, manifest_of
 from edgefl.results.result_tables import columns_of_files, described_in, measured_tables
+from edgefl.scenario.yaml_reader import NotYaml, parse_written
 
 TableRow = dict[str, Any]
 ColumnArrays = dict[str, npt.NDArray[Any]]
@@ -27,7 +27,6 @@ ColumnArrays = dict[str, npt.NDArray[Any]]
 ROWS_AT_A_TIME = 20_000  # in memory as text
 FINISHED_STATUS = "finished"
 EVENTS_FILE = "events.parquet"
-_YAML_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader is much faster
 
 
 class Documents(NamedTuple):
@@ -90,10 +89,9 @@ def yaml_of(folder: Path, name: str, text: str) -> Mapping[str, Any]:
         InputError: the text holds something else.
     """
     try:
-        value = yaml.load(text, Loader=_YAML_LOADER)  # noqa: S506 - both loaders are safe ones
-    except yaml.YAMLError as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"{folder}/{name}: not YAML: {reason}") from None
+        value = parse_written(text)
+    except NotYaml as error:
+        raise InputError(f"{folder}/{name}: not YAML: {error.problem}") from None
     return _mapping(folder, name, value)
 
 

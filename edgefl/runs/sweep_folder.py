@@ -18,6 +18,7 @@ from edgefl.runs.extension import OTHERWISE
 from edgefl.runs.report_page import REPORT
 from edgefl.runs.sweep_index import INDEX
 from edgefl.scenario import Scenario, Sweep
+from edgefl.scenario.yaml_reader import NotYaml, parse_written
 
 CONTENT = "sweep.yaml"
 STATISTICS_FILE = "statistics.csv"  # written with the report
@@ -151,13 +152,13 @@ def _points_of(out: Path) -> dict[str, str]:
         # An edited file must not make edgefl remove files outside of `out`.
         if all(len(Path(place).parts) == 2 and not {"..", "/"} & set(Path(place).parts) for place in found):
             return found
-    except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError):
+    except (OSError, ValueError, KeyError, TypeError, NotYaml):
         pass
     raise InputError(f"{out / CONTENT}: is damaged; remove the folder, or choose another with -o")
 
 
 def _digests(content: str) -> dict[str, str]:
-    return {str(point["folder"]): str(point["digest"]) for point in yaml.safe_load(content)["points"]}
+    return {str(point["folder"]): str(point["digest"]) for point in parse_written(content)["points"]}
 
 
 def content_of(sweep: Sweep) -> str:

@@ -225,6 +225,10 @@ HOSTILE = {
         promising((3_355_443_200,), compression=zipfile.ZIP_DEFLATED),
         "is damaged: train_x is not as long as its header says",
     ),
+    "32 MiB of zeros": (
+        promising((2**25,), "|u1", bytes(2**25), compression=zipfile.ZIP_DEFLATED),
+        "train_x unpacks to more than 50 times its size: if that is right, save the arrays with np.savez",
+    ),
     "negative": (promising((-1, -4)), "is damaged: train_x is not as long as its header says"),
     "of objects": (promising((1,), "|O"), "is not a .npz file of plain arrays"),
     "packed by LZMA": (
@@ -260,7 +264,7 @@ def test_sizes_in_the_directory_of_an_archive_are_not_believed(tmp_path):
         content[begin : begin + 4] = struct.pack("<I", 2**32 - 2)
     path = tmp_path / "d.npz"
     path.write_bytes(content)
-    with pytest.raises(InputError, match="is damaged: train_x is not as long as its header says"):
+    with pytest.raises(InputError, match="train_x unpacks to more than 50 times its size"):
         read_arrays(path)
 
 

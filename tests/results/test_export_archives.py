@@ -144,6 +144,39 @@ def test_crate_replaces_no_files(run, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["own.txt"]
 
 
+def test_a_killed_export_can_be_repeated(run, crate, tmp_path):
+    """It has left some files under their names, and one half-written."""
+    out = tmp_path / "crate"
+    out.mkdir()
+    shutil.copy(crate / "rounds.csv", out)
+    (out / f".scenario.yaml.{'0' * 12}.part").write_text("name")
+    export([run], "ro-crate", None, out, licence="CC-BY-4.0")
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == {
+        path.name: path.read_bytes() for path in crate.iterdir()
+    }
+    with pytest.raises(InputError, match="exists and is not an empty folder"):
+        export([run], "ro-crate", None, out)
+
+
+@pytest.mark.parametrize("name", ["rounds.csv", "labels.csv", "report.html"])
+def test_no_archive_holds_what_a_link_leads_to(name, run, tmp_path):
+    """A stranger's result: with a digest the link is refused, without one the file is none of the run's."""
+    shutil.copytree(run, tmp_path / "foreign")
+    path = tmp_path / "foreign" / name
+    (tmp_path / "secret").write_text("key")
+    if path.exists():
+        (tmp_path / "secret").write_bytes(path.read_bytes())
+        path.unlink()
+    path.symlink_to(tmp_path / "secret")
+    try:
+        export([tmp_path / "foreign"], "ro-crate", None, tmp_path / "crate.zip")
+    except InputError as error:
+        assert "is a link, and what it leads to would be copied" in str(error)  # noqa: PT017 - or it is left out
+        return
+    with zipfile.ZipFile(tmp_path / "crate.zip") as archive:
+        assert name not in archive.namelist()
+
+
 def test_licence_is_an_identifier_or_an_address_of_a_format_that_has_one(run, tmp_path):
     with pytest.raises(InputError, match=r"--license all rights: write an SPDX identifier such as CC-BY-4\.0"):
         export([run], "croissant", None, tmp_path / "out", licence="all rights")

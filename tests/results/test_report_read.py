@@ -43,12 +43,19 @@ def test_no_such_folder(tmp_path):
     assert "no such folder" in faults(tmp_path / "nowhere")
 
 
+BOMB = "a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [{', '.join([f'*a{n}'] * 9)}]\n" for n in range(20))
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
         ("manifest.json", "{", "not JSON"),
         ("summary.json", "[1]", "expected a mapping, got list"),
         ("scenario.yaml", "a: [", "not YAML"),
+        ("scenario.yaml", BOMB, "not YAML: more than 1000000 entries, with aliases expanded"),
+        ("scenario.yaml", "a: " + "[" * 100_000, "not YAML: nested too deeply"),
+        ("scenario.yaml", "a: &a [*a]", "not YAML: nested too deeply, or an alias stands within its own anchor"),
+        ("summary.json", '{"time_s": 1' + "0" * 400 + "}", "not JSON"),
         ("scenario.yaml", "just text", "expected a mapping, got str"),
         ("rounds.csv", "session,round\n1,1\n", "column time_s is missing"),
         ("devices.csv", "", "column session is missing"),

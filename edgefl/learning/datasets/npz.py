@@ -13,6 +13,7 @@ from pydantic import Field
 
 from edgefl.core.errors import InputError, Unavailable
 from edgefl.core.files import opened
+from edgefl.core.packed_files import LEAST_BOUND_BYTES, MOST_RATIO
 from edgefl.core.paths import UserFile
 from edgefl.learning.datasets import own
 from edgefl.learning.datasets.base import MOST_CLASSES, Array, Arrays, Data, Dataset, problem
@@ -25,7 +26,6 @@ OWNERS = ("owner", "test_owner")
 ENCRYPTED = 1  # the bit of a member's flags, in PKWARE's APPNOTE 4.4.4
 MOST_NAMED = 8  # of other arrays, in a message
 PICKLE = ": it is a pickle, such as of torch.save: load it in a function of your own (docs/your-own.md)"
-MOST_DEFLATED = 1032  # times as long as its packed form is the longest text that deflate can stand for
 
 
 class Npz(Dataset):
@@ -125,9 +125,6 @@ def _array(archive: zipfile.ZipFile, name: str, path: Path) -> Array:
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise InputError(f"data.path: {path}: {name} is packed in an unknown way: use np.savez or np.savez_compressed")
     packed_bytes = min(member.compress_size, path.stat().st_size)
-    most_bytes = packed_bytes
-    if member.compress_type == zipfile.ZIP_DEFLATED:
-        most_bytes = MOST_DEFLATED * (packed_bytes + 1)
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
         read_header = np.lib.format.read_array_header_1_0
@@ -138,8 +135,14 @@ def _array(archive: zipfile.ZipFile, name: str, path: Path) -> Array:
             text = f"is not a .npz file of plain arrays: {name} has Python objects"
             raise InputError(f"data.path: {path}: {text}: save numbers, or texts with {name}.astype(str)")
         promised_bytes = file.tell() + math.prod(shape) * dtype.itemsize
-    if min(shape, default=0) < 0 or promised_bytes != member.file_size or promised_bytes > most_bytes:
+    stored_bytes = promised_bytes
+    if member.compress_type == zipfile.ZIP_STORED:
+        stored_bytes = packed_bytes
+    if min(shape, default=0) < 0 or promised_bytes != member.file_size or promised_bytes > stored_bytes:
         raise InputError(f"data.path: {path}: is damaged: {name} is not as long as its header says")
+    if promised_bytes > max(MOST_RATIO * packed_bytes, LEAST_BOUND_BYTES):
+        text = f"{name} unpacks to more than {MOST_RATIO} times its size"
+        raise InputError(f"data.path: {path}: {text}: if that is right, save the arrays with np.savez")
     with archive.open(member) as file:
         # Without pickles: an archive of objects would run code of the file's author.
         return np.asarray(np.lib.format.read_array(file, allow_pickle=False))

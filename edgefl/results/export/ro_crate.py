@@ -8,9 +8,10 @@ from typing import IO, Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from edgefl.core.errors import InputError
-from edgefl.core.files import FileGroup, opened
+from edgefl.core.files import FileGroup, is_half_written, opened
+from edgefl.core.own_files import remove_half_written
 from edgefl.results.export.run_files import FinishedRun, RunFile, finished_run, licence_url
-from edgefl.results.provenance import PACKAGES
+from edgefl.results.provenance import PACKAGES, digest
 from edgefl.results.run_folder import SCENARIO_FILE
 
 METADATA_FILE = "ro-crate-metadata.json"
@@ -37,11 +38,13 @@ def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str,
 
 
 def write_folder(folders: Sequence[Path], out: Path, form: str, *, licence: str | None) -> None:
-    """Write the crate of one run as a folder, which must be new or empty."""
+    """Write the crate of one run as a folder, which must be new or empty, or hold files of a killed export of it."""
     run = _run(folders, form)
     try:
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise InputError(f"{out}: exists and is not an empty folder; choose another with -o")
+        if out.exists():
+            if not _is_left_over(out, run):
+                raise InputError(f"{out}: exists and is not an empty folder; choose another with -o")
+            remove_half_written(out)
         with FileGroup(out) as crate:
             for file in run.files:
                 with opened(run.folder / file.name) as source, crate.open(file.name) as target:
@@ -49,6 +52,16 @@ def write_folder(folders: Sequence[Path], out: Path, form: str, *, licence: str 
             crate.write(METADATA_FILE, _metadata(run, licence))  # last: a folder with this file is whole
     except OSError as error:
         raise InputError(f"{out}: cannot be written: {error.strerror}") from None
+
+
+def _is_left_over(out: Path, run: FinishedRun) -> bool:
+    """Return whether a path is a folder with nothing in it, or with what a killed export of the run has left."""
+    if not out.is_dir() or out.samefile(run.folder):
+        return False
+    digests = {file.name: file.sha256 for file in run.files}
+    return all(
+        is_half_written(path) or (path.is_file() and digests.get(path.name) == digest(path)) for path in out.iterdir()
+    )
 
 
 def _run(folders: Sequence[Path], form: str) -> FinishedRun:

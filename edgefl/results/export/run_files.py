@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from edgefl.core.errors import InputError
+from edgefl.core.own_files import is_own
 from edgefl.records.columns import ResultColumn
 from edgefl.results.integrity import check_all, expected
 from edgefl.results.provenance import digest
 from edgefl.results.reader import FINISHED_STATUS, read_documents, tables_by_rows
 from edgefl.results.report.sweep import is_sweep
 from edgefl.results.result_tables import result_files
+from edgefl.results.run_folder import RESULT_MARKS
 
 MEDIA_TYPES = {
     ".csv": "text/csv",
@@ -73,7 +75,12 @@ def finished_run(folder: Path, form: str) -> FinishedRun:
     files: list[RunFile] = []
     for file in (*result_files(), *tables_by_rows(folder)):
         path = folder / file.name
-        if path.is_file() and file.name not in {known.name for known in files}:
+        # A manifest and a page have no digest; any other file without one has come later, and is none of the run's.
+        own = file.name in digests or (not file.digested and is_own(path, RESULT_MARKS[file.name]))
+        if own and path.is_file() and file.name not in {known.name for known in files}:
+            if path.is_symlink():
+                text = "is a link, and what it leads to would be copied: put the file itself in its place"
+                raise InputError(f"{path}: {text}")
             sha256 = digests.get(file.name) or digest(path)
             meaning = re.sub(r" \([^()]*`docs/[^()]*\)|`", "", file.meaning)
             files.append(RunFile(file.name, meaning, file.columns, path.stat().st_size, sha256))
