@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, TracebackType
 from typing import Any, Literal
 
 from pydantic_core import PydanticCustomError
@@ -88,6 +88,7 @@ def check_path(path: str) -> None:
     for part in attribute.split("."):
         if part.startswith("__"):
             raise fault(f"{path}: {part} is Python's own: name a class or function of {name}")
+    _check_origin(path, name)
 
 
 def check_allowed(name: str, access: Access) -> None:
@@ -116,8 +117,6 @@ def imported(path: str, access: Access) -> Any:
     if is_own(path):  # only catalogues name edgefl's own members
         raise fault(f"{path} is not from outside edgefl")
     name, _, attribute = path.partition(":")
-    if name.partition(".")[0] in sys.stdlib_module_names:  # such as subprocess:run
-        raise fault(f"{path}: {name} comes with Python, and holds nothing that a scenario can name")
     # No __pycache__: a refused scenario leaves nothing behind, and a changed file is always read again.
     before = sys.dont_write_bytecode
     sys.dont_write_bytecode = True
@@ -133,7 +132,15 @@ def imported(path: str, access: Access) -> Any:
         definition = getattr(definition, part)
         if isinstance(definition, ModuleType):
             raise fault(f"{path}: {part} is a module: name a class or function as {definition.__name__}:MyClass")
+    if isinstance(definition, type | FunctionType | BuiltinFunctionType | MethodType):  # some modules hand on others'
+        _check_origin(path, str(definition.__module__))
     return definition
+
+
+def _check_origin(path: str, module: str) -> None:
+    """Check that what a path names does not belong to a module that comes with Python, such as subprocess:run."""
+    if module.partition(".")[0] in sys.stdlib_module_names:
+        raise fault(f"{path}: {module} comes with Python, and holds nothing that a scenario can name")
 
 
 def modules_named(name: str) -> Iterator[ModuleType]:

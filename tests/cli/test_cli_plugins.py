@@ -121,7 +121,7 @@ def test_a_path_into_edgefl_leads_to_nothing_but_an_entry_of_the_catalogue(own):
 
 def test_modules_of_python_cannot_load_data(own):
     own.write("own.yaml", "rounds: 1\ndata: {dataset: 'subprocess:run', args: [touch, made]}\n")
-    for command in (["validate", "--import"], ["run"]):
+    for command in (["validate"], ["validate", "--import"], ["run"]):
         (line,) = own.refused(*command, "own.yaml")
         assert line.startswith(
             "own.yaml:2: data.dataset: subprocess:run: subprocess comes with Python, and holds nothing"
@@ -181,6 +181,7 @@ UNUSABLE = [
     ("mine:Mine", SELECTION.replace("le=1", "le=0.1"), "selection.share: must be <= 0.1, got 0.5"),
     ("mien:Mine", SELECTION, 'there is no module mien (did you mean "mine"?)'),
     ("os:system", SELECTION, "os:system: os comes with Python, and holds nothing that a scenario can name"),
+    ("mine:rmtree", "from shutil import rmtree", "mine:rmtree: shutil comes with Python, and holds nothing"),
     ("mine:os.system", "import os", "mine:os.system: os is a module: name a class or function as os:MyClass"),
     ("mine:Mine.__init__.__globals__", SELECTION, "__init__ is Python's own: name a class or function of mine"),
     ("mine:1", SELECTION, '"mine:1" is not a path such as my_package.my_module:MyClass'),
