@@ -213,18 +213,18 @@ class Temperature(Base):
 class Positive(Base):
     """Each forward pass sets a bound to weights, in place."""
 
+    def bound(self):
+        self.back.weight.clamp_(min=0)
+
     def forward(self, x):
         with torch.no_grad():
-            self.back.weight.clamp_(min=0)
+            self.bound()
         return super().forward(x)
 
 
-class Absolute(Base):
-    """The same, past autograd."""
-
-    def forward(self, x):
+class Absolute(Positive):
+    def bound(self):
         self.back.weight.data.abs_()
-        return super().forward(x)
 
 
 class Query(Base):
@@ -325,12 +325,9 @@ class Normed(Cumulative):
         self.norm = nn.BatchNorm1d(6)
 
 
-class Synchronised(Cumulative):
+def synchronised(classes):
     """Batch normalisation for several GPUs, which is the usual one in a single process."""
-
-    def __init__(self, classes):
-        super().__init__(classes)
-        self.norm = nn.SyncBatchNorm(6)
+    return nn.SyncBatchNorm.convert_sync_batchnorm(Normed(classes))
 
 
 class Constants(Base):
@@ -396,12 +393,11 @@ class Unsaved(InPlace):
 class MapsInTests(Base):
     """What a layer puts out is kept, for a look at it after a test."""
 
-    def keeps(self):
-        return not self.training
+    always = False
 
     def forward(self, x):
         hidden = self.hidden(x)
-        if self.keeps():
+        if self.always or not self.training:
             self.maps = hidden.detach()
         return self.back(hidden)
 
@@ -698,8 +694,7 @@ class FrozenTarget(Target):
 
 
 class Maps(MapsInTests):
-    def keeps(self):
-        return True
+    always = True
 
 
 class MapsInABuffer(Maps):
@@ -708,25 +703,22 @@ class MapsInABuffer(Maps):
         self.register_buffer("maps", torch.zeros(4, 6))
 
 
-class Replaced(Base):
+class Replaced(Positive):
     """Gives a parameter another tensor, of which only the module knows."""
 
-    def forward(self, x):
+    def bound(self):
         self.back.weight.data = self.back.weight.data.abs()
-        return super().forward(x)
 
 
-class Hooked(Base):
-    def __init__(self, classes):
-        super().__init__(classes)
-        self.front.weight.register_hook(lambda gradient: gradient * 0.5)
+def hooked(classes):
+    network = Base(classes)
+    network.front.weight.register_hook(lambda gradient: gradient * 0.5)
+    return network
 
 
-class DecaysInTests(Base):
-    def forward(self, x):
-        with torch.no_grad():
-            self.back.weight.mul_(0.9)
-        return super().forward(x)
+class DecaysInTests(Positive):
+    def bound(self):
+        self.back.weight.mul_(0.9)
 
 
 class NumpyNoise(Base):
@@ -846,7 +838,7 @@ REFUSED = {
     Maps: "changes its attribute maps in the forward pass, which all clients share: keep it only in evaluation",
     MapsInABuffer: "the buffer maps is [3, 6] after a step, and must keep its shape: if it is of a batch, keep it only",
     Replaced: "puts other tensors in the places of its parameters: write .data.copy_(...), not .data =",
-    Hooked: "the gradient of front.weight differs from that of the module alone: it has a hook (register_hook)",
+    hooked: "the gradient of front.weight differs from that of the module alone: it has a hook (register_hook)",
     DecaysInTests: "changes itself in evaluation, as a second forward pass gives other outputs",
     NumpyNoise: "draws from numpy.random's global generator in training",
     NoisyInTests: "draws from torch's global generator in evaluation",

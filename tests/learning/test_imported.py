@@ -5,7 +5,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-import torch
 import yaml
 
 import edgefl
@@ -51,13 +50,6 @@ class Counter(Net):
     def forward(self, x):
         self.calls += 1
         return super().forward(x)
-
-class Parts(nn.Sequential):
-    def __init__(self, classes):
-        super().__init__(nn.Flatten(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, classes))
-    def forward(self, x):
-        x = self[0](x)
-        return self[3](torch.relu(self[1](x)) + x)
 
 constant = 3
 """
@@ -182,17 +174,6 @@ def test_a_token_id_above_the_vocabulary_is_the_networks_fault(run, tmp_path):
     text = r"model.kind: .*:words .*IndexError.*its largest embedding has 10 rows, .* hold token ids up to 10"
     with pytest.raises(InputError, match=text):
         run("words", *data)
-
-
-@pytest.mark.oracle
-def test_a_subclass_of_sequential_is_not_taken_for_a_plain_stack(run):
-    result = run("Parts")
-    module = result.model()
-    data = load(run.file).data.dataset.load()
-    with torch.no_grad():
-        outputs = module(torch.from_numpy(data.normalised(data.test_x)))
-    accuracy = float((outputs.argmax(1).numpy() == data.test_y).mean())
-    assert result.rounds["test_accuracy"].iloc[-1] == pytest.approx(accuracy, abs=1e-12)
 
 
 def test_a_missing_module_is_reported_with_its_line(tmp_path):

@@ -131,7 +131,6 @@ def test_closed_forms(module, shape, expected):
         (odd_networks.pruned, 8 * 6 + 6 * 3),
         (odd_networks.old_weight_norm, 8 * 5 + 5 * 3),
     ],
-    ids=lambda each: getattr(each, "__name__", None),
 )
 def test_parameters_as_inputs_and_computed_weights_are_counted(maker, expected):
     assert multiplications(maker(3), (2, 4), tokens=False) == expected
@@ -182,6 +181,11 @@ def test_operations_that_cannot_be_counted_are_an_error_with_the_remedy():
     model = Imported(import_path="torch.nn:Linear", in_features=3, out_features=4)
     with pytest.raises(InputError, match=r"its operations cannot be counted: RuntimeError: .*; give its price"):
         model.multiplications((7,), 4)
+    frozen = nn.Linear(7, 4).requires_grad_(requires_grad=False)
+    frozen.register_parameter("unused", nn.Parameter(torch.ones(1)))
+    model._maker = lambda **_: frozen
+    with pytest.raises(InputError, match=r"its operations cannot be counted: RuntimeError: .*; give its price"):
+        model.training_passes((7,), 4)  # there is nothing to differentiate
 
 
 class Words(nn.Module):

@@ -151,7 +151,7 @@ def test_a_test_in_a_thread_leaves_the_global_model_as_it_is(maker):
 
 def test_synchronised_batch_normalisation_takes_a_batch_of_one_as_the_usual_one_does():
     losses = []
-    for maker in (odd_networks.Normed, odd_networks.Synchronised):
+    for maker in (odd_networks.Normed, odd_networks.synchronised):
         with learners() as make:
             learner = make(model_of(maker), data=data_of(maker), parts=parts_in_order(SIZES), batch_size=1, processes=0)
             losses.append(train_round(learner, range(len(SIZES)))[1])

@@ -258,13 +258,12 @@ def likelihood(outputs, labels):
 @pytest.mark.parametrize(
     ("function", "expected"),
     [
-        (likelihood, True),
+        (likelihood, True),  # then weighted, the cross-entropy, of probabilities, and a critic's
         (lambda outputs, labels: (1 + labels) * likelihood(outputs, labels), True),
         (lambda outputs, labels: likelihood(outputs.log_softmax(1), labels), False),
-        (lambda outputs, labels: likelihood(outputs.log(), labels), False),  # of probabilities
-        (lambda outputs, labels: outputs[:, 0] * (2.0 * labels - 1), False),  # of a critic
+        (lambda outputs, labels: likelihood(outputs.log(), labels), False),
+        (lambda outputs, labels: outputs[:, 0] * (2.0 * labels - 1), False),
     ],
-    ids=["likelihood", "weighted", "cross-entropy", "of probabilities", "critic"],
 )
 def test_a_likelihood_of_logarithms_is_told_by_its_fall(function, expected):
     """On other outputs it would fall without limit, and the accuracy with it."""

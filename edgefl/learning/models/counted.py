@@ -55,23 +55,29 @@ class Counted(Model):
         """
         key = ("multiplications", shape, classes, tokens)
         if key not in self._counts:
-            self._counts[key] = self._multiplications(shape, classes, tokens=tokens)
+            from edgefl.learning.models.count import multiplications
+
+            counted = self.counted(lambda: multiplications(self.counted_module(shape, classes), shape, tokens=tokens))
+            # Training that costs nothing would be a wrong time and a wrong energy in every table.
+            if not counted:
+                raise self._uncounted("no matrix product and no convolution is seen in its forward pass")
+            self._counts[key] = counted
         return self._counts[key]
 
-    def _multiplications(self, shape: tuple[int, ...], classes: int, *, tokens: bool) -> int:
-        from edgefl.learning.models.count import multiplications
+    def counted(self, count: Callable[[], int]) -> int:
+        """Return what `count` returns.
 
-        problem = "no matrix product and no convolution is seen in its forward pass"
-        counted = 0
+        Raises:
+            InputError: it raises something, such as an error of the user's code.
+        """
         try:
-            counted = multiplications(self.counted_module(shape, classes), shape, tokens=tokens)
+            return count()
         except Exception as error:  # noqa: BLE001 - the user's own code may raise anything
-            problem = f"its operations cannot be counted: {first_line(error)}"
-        # Training that costs nothing would be a wrong time and a wrong energy in every table.
-        if not counted:
-            remedy = "give its price: model.cost: {parameters: ..., flops_per_parameter: ...}"
-            raise InputError(f"model.kind: {self.title}: {problem}; {remedy}")
-        return counted
+            raise self._uncounted(f"its operations cannot be counted: {first_line(error)}") from None
+
+    def _uncounted(self, problem: str) -> InputError:
+        remedy = "give its price: model.cost: {parameters: ..., flops_per_parameter: ...}"
+        return InputError(f"model.kind: {self.title}: {problem}; {remedy}")
 
     def training_passes(self, shape: tuple[int, ...], classes: int, *, tokens: bool = False) -> float:
         """Return how many forward passes training on a sample costs; counted if parameters are frozen.
@@ -84,7 +90,9 @@ class Counted(Model):
 
         key = ("training", shape, classes, tokens)
         if key not in self._counts:
-            self._counts[key] = training_multiplications(self.counted_module(shape, classes), shape, tokens=tokens)
+            self._counts[key] = self.counted(
+                lambda: training_multiplications(self.counted_module(shape, classes), shape, tokens=tokens)
+            )
         return self._counts[key] / self.multiplications_on(shape, classes, tokens=tokens)
 
     def counted_module(self, shape: tuple[int, ...], classes: int) -> nn.Module:

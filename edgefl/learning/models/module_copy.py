@@ -1,6 +1,7 @@
 """Copies of torch modules."""
 
 import copy
+from collections.abc import Iterable
 
 from torch import Tensor, nn
 
@@ -11,8 +12,16 @@ def copied(module: nn.Module) -> nn.Module:
     copies: dict[int, object] = {}
     for layer in module.modules():
         for value in vars(layer).values():
-            # Recurrent layers also list their weights.
-            for each in value if isinstance(value, list | tuple) else [value]:
+            for each in _inside(value):
                 if isinstance(each, Tensor) and not each.is_leaf:
                     copies[id(each)] = each.detach().clone()
     return copy.deepcopy(module, copies)
+
+
+def _inside(value: object) -> Iterable[object]:
+    """Return what an attribute holds: recurrent layers also list their weights, and all layers their buffers."""
+    if isinstance(value, dict):
+        return value.values()
+    if isinstance(value, list | tuple):
+        return value
+    return [value]

@@ -132,7 +132,7 @@ class Parted(Counted):
             for name, parameter in module.named_parameters():
                 if parameter.requires_grad:
                     parameter.requires_grad_((name in first) == is_first)
-            self._counts[key] = training_multiplications(module, shape, tokens=tokens)
+            self._counts[key] = self.counted(lambda: training_multiplications(module, shape, tokens=tokens))
         return self._counts[key] / self.multiplications_on(shape, classes, tokens=tokens)
 
     def multiplications_on(self, shape: tuple[int, ...], classes: int, *, tokens: bool) -> int:
