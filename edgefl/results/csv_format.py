@@ -16,9 +16,14 @@ def csv_cell(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, float):
         return format(value, ".12g")  # the last digits of a float differ between machines
-    text = str(value)
+    return str(value)
+
+
+def spreadsheet_cell(value: Any) -> str:
+    """Return a value, or a column's name, as a cell of an export that spreadsheets open and take for no formula."""
+    text = csv_cell(value)
     if text.startswith(FORMULA_OPENS) and not _is_number(text):
-        return f"'{text}"  # spreadsheets would evaluate it
+        return f"'{text}"
     return text
 
 
@@ -33,6 +38,13 @@ def _is_number(text: str) -> bool:
 def csv_bytes(columns: Mapping[str, list[Any]]) -> bytes:
     """Return columns of equal length as a CSV file with a header."""
     return b"".join(csv_pieces(list(columns), [columns]))
+
+
+def spreadsheet_bytes(columns: Mapping[str, list[Any]]) -> bytes:
+    """Return columns of equal length as an export with a header; see `spreadsheet_cell`."""
+    return csv_bytes(
+        {spreadsheet_cell(name): [spreadsheet_cell(value) for value in values] for name, values in columns.items()}
+    )
 
 
 def csv_pieces(names: Sequence[str], blocks: Iterable[Mapping[str, list[Any]]]) -> Iterator[bytes]:

@@ -1,6 +1,7 @@
 """The reader of result folders: documents whole, tables row by row or as arrays."""
 
 import csv
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -27,6 +28,7 @@ ColumnArrays = dict[str, npt.NDArray[Any]]
 ROWS_AT_A_TIME = 20_000  # in memory as text
 FINISHED_STATUS = "finished"
 EVENTS_FILE = "events.parquet"
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # but not line ends and tabs
 
 
 class Documents(NamedTuple):
@@ -104,6 +106,18 @@ def _check_targets(folder: Path, summary: Mapping[str, Any]) -> None:
 def _mapping(folder: Path, name: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise InputError(f"{folder}/{name}: expected a mapping, got {type(value).__name__}")
+    cleaned: Mapping[str, Any] = _without_controls(value)
+    return cleaned
+
+
+def _without_controls(value: Any) -> Any:
+    """Return nested mappings and lists with control characters in texts escaped: names are printed on terminals."""
+    if isinstance(value, str):
+        return CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), value)
+    if isinstance(value, dict):
+        return {_without_controls(key): _without_controls(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_without_controls(part) for part in value]
     return value
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from edgefl.core.errors import InputError
 from edgefl.results import reader
+from edgefl.results.reader import read_documents
 from edgefl.results.report.shared import read
 
 
@@ -145,3 +146,16 @@ def test_not_a_number_in_the_summary_is_refused(result):
     (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
     with pytest.raises(InputError, match=r"summary.json: not JSON: NaN is not a finite number"):
         read.load(folder)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "scenario.yaml"])
+def test_names_with_control_characters_are_read_escaped(result, name):
+    """Those of others' results, which no validation has seen, may hold escapes of a terminal."""
+    folder = result()
+    path = folder / name
+    path.write_text(
+        path.read_text().replace("{", '{"label": "a\\u001b[31m",', 1) if "json" in name else 'label: "a\\e[31m"\n'
+    )
+    documents = read_documents(folder)
+    shown = {"manifest.json": documents.manifest, "scenario.yaml": documents.scenario}[name]
+    assert shown["label"] == r"a\x1b[31m"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from edgefl.results.csv_format import csv_cell
+from edgefl.results.csv_format import spreadsheet_cell
 from edgefl.results.export.tables import export_table
 
 
@@ -14,7 +14,7 @@ def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str)
     """Write a table, by default the table of phases."""
     table = export_table(folders, part or "phases")
     lines = csv.writer(codecs.getwriter("utf-8")(sink), lineterminator="\n")
-    lines.writerow(table.columns)
+    lines.writerow([spreadsheet_cell(name) for name in table.columns])
     for row in table.rows:
-        # As in result folders, so an exported table equals the table.
-        lines.writerow([csv_cell(value) for value in row.values()])
+        # Numbers as in result folders, so an exported table equals the table.
+        lines.writerow([spreadsheet_cell(value) for value in row.values()])

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from edgefl.core.errors import InputError
 from edgefl.core.units import NO_NUMBER, as_number, digits
-from edgefl.results.csv_format import csv_bytes
+from edgefl.results.csv_format import spreadsheet_bytes
 from edgefl.results.export.dialects import Cell, TextColumn, latex, markdown
 from edgefl.results.report.comparison.formats import LINE_WIDTH, aligned
 from edgefl.results.report.sweep.answer import lost_updates_sentence
@@ -202,7 +202,7 @@ def _latex(table: EffectTable) -> str:
 
 def _csv(table: EffectTable) -> str:
     rows = effect_rows(table)
-    return csv_bytes({name: [row[name] for row in rows] for name in rows[0]}).decode()
+    return spreadsheet_bytes({name: [row[name] for row in rows] for name in rows[0]}).decode()
 
 
 def _json(table: EffectTable) -> str:

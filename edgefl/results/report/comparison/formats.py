@@ -4,7 +4,7 @@ import json
 import textwrap
 from collections.abc import Callable, Sequence
 
-from edgefl.results.csv_format import csv_bytes
+from edgefl.results.csv_format import spreadsheet_bytes
 from edgefl.results.report.comparison.comparison import (
     Block,
     Comparison,
@@ -84,7 +84,7 @@ def _csv(comparison: Comparison) -> str:
     columns = {}
     for key in comparison.rows[0]:
         columns[key] = [row[key] for row in comparison.rows]
-    return csv_bytes(columns).decode()
+    return spreadsheet_bytes(columns).decode()
 
 
 def _json(comparison: Comparison) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from edgefl.core import own_files
 from edgefl.core.files import write_for_user
-from edgefl.results.csv_format import csv_bytes
+from edgefl.results.csv_format import spreadsheet_bytes
 from edgefl.results.report.sweep.curves import learning_curves
 from edgefl.results.report.sweep.estimates import estimate_columns
 from edgefl.results.report.sweep.links import PAGE, pages_of_runs, sweep_link
@@ -38,7 +38,7 @@ def write(folder: Path, out: Path) -> Path:
     columns = estimate_columns(study)
     # Both files are complete in memory before the first is written: damaged input leaves nothing behind.
     page = render(study, columns, learning_curves(study), pages_of_runs(study, out)).encode()
-    table = csv_bytes(statistics_table(study, columns))
+    table = spreadsheet_bytes(statistics_table(study, columns))
     write_for_user(out.parent / "statistics.csv", table)
     write_for_user(out, page)
     return out
