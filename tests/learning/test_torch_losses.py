@@ -101,7 +101,7 @@ def test_tensors_among_the_keys_are_written_as_lists():
         (CLASSES, {"kind": "torch.nn:CrossEntropyLoss", "weight": [1.0, 2.0]}, "for all 3 classes or no classes"),
         (CLASSES, {"kind": "torch.nn:CrossEntropyLoss", "weigth": WEIGHT}, "its arguments: weight, ignore_index"),
         (CLASSES, {"kind": "torch.nn:CrossEntropyLoss", "reduction": "sum"}, r"reduction: must be 'none'"),
-        (CLASSES, "torch.nn:NLLLoss", "needs logarithms of probabilities"),
+        (CLASSES, "torch.nn:NLLLoss", "needs logarithms of probabilities .* which logistic does not return"),
         (CLASSES, {"kind": "cross_entropy", "weight": WEIGHT}, r"write training\.loss: \{kind: .torch\.nn:CrossEnt"),
     ],
     ids=["classes", "numbers", "weights", "argument", "mean", "logarithms", "own member"],

@@ -36,7 +36,6 @@ class RunInfo:
     lr: float = 1.0  # learning rate that the schedule starts from, eta_0
     steps: float = 1.0  # local steps of a device with the mean number of samples, K_ref
     momentum: float = 0.0  # of local SGD
-    nesterov: bool = False  # whether that is Nesterov's
     labels: tuple[int, ...] = ()  # samples of each class that the N devices hold together
     test_labels: tuple[int, ...] = ()  # samples of each class in the test set
     presence: tuple[float, ...] = ()  # [N] probability that each can be asked in a round; empty: always
@@ -45,6 +44,7 @@ class RunInfo:
     devices: tuple[int, ...] = ()  # [N] ids in the scenario of devices 0 .. N - 1; empty: the same
     work: tuple[int | None, int | None, int | None] = (None, 1, None)  # epochs, steps and batch size; see `LocalWork`
     seed: int | str = 0  # of the run's random numbers
+    nesterov: bool = False  # whether the momentum is Nesterov's
 
     def generator(self, name: str, entity: int = 0, index: int = 0) -> np.random.Generator:
         """Return the generator of a hook's random numbers: the same for the same seed, name, entity and index.
