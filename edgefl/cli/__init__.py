@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from typing_extensions import override
 
+from edgefl.cli import streams
 from edgefl.cli.calibrate import add_calibrate
 from edgefl.cli.common import as_typed, note_paths, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_WRONG_INPUT
@@ -92,6 +93,7 @@ def _refuse_plugins() -> None:
 
 def program() -> NoReturn:
     """Run the command of this process's arguments, and end the process with its exit code."""
+    streams.guard()
     collect_rarely()
     prefer_huge_pages()
     # Python would die of SIGTERM; as a KeyboardInterrupt it lets any command clean up.
@@ -133,6 +135,8 @@ def _failure(error: BaseException) -> str:
         return f"{too_small}: {more_memory()}"
     if isinstance(error, OSError) and error.filename:  # such as a full disk
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return f"standard output: {error.strerror}"
     return str(error)
 
 

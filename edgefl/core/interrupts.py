@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM in the programs of edgefl itself: the first one interrupts, none destroys a file being written.
+"""Ctrl-C, SIGTERM and SIGHUP in programs of edgefl itself: the first one interrupts, none destroys a half-written file.
 
 Python raises `KeyboardInterrupt` anywhere, at every signal. A terminal, GNU `timeout` and batch systems may send two
 signals within milliseconds, and the second one would hit the run while it writes its results. Nothing changes before
@@ -17,7 +17,7 @@ from types import FrameType
 
 REPEATED_S = 2.0  # after the first signal, in which further ones count as the same
 REDELIVERY_S = 0.01  # after which a lost interrupt is raised again
-STOPPING = (signal.SIGINT, signal.SIGTERM)
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last when a terminal is closed
 
 
 class _Listener:
@@ -78,7 +78,7 @@ _listener = _Listener()
 
 
 def listen() -> None:
-    """From now on let Ctrl-C and SIGTERM end this program by a single `KeyboardInterrupt`.
+    """From now on let Ctrl-C, SIGTERM and SIGHUP end this program by a single `KeyboardInterrupt`.
 
     Only programs of edgefl itself call this, once, in their main thread; in other threads it does nothing.
     """
@@ -88,7 +88,8 @@ def listen() -> None:
     sys.unraisablehook = _listener.redeliver
     for number in STOPPING:
         ignored = signal.getsignal(number) == signal.SIG_IGN
-        if number == signal.SIGINT and ignored:  # Ctrl-C is not meant for a shell's background job
+        # Ctrl-C is not meant for a shell's background job, nor a closed terminal for what `nohup` has started.
+        if number != signal.SIGTERM and ignored:
             continue
         signal.signal(number, _listener)
 
@@ -108,7 +109,7 @@ def deferred() -> Iterator[None]:
 
 @contextmanager
 def blocked() -> Iterator[None]:
-    """Block both signals in processes that are started in the block, until they call `unblock`."""
+    """Block the signals in processes that are started in the block, until they call `unblock`."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     try:
         yield
@@ -117,7 +118,7 @@ def blocked() -> Iterator[None]:
 
 
 def ignore() -> None:
-    """Ignore both signals from now on: the parent decides what happens to this process."""
+    """Ignore the signals from now on: the parent decides what happens to this process."""
     for number in STOPPING:
         signal.signal(number, signal.SIG_IGN)
     unblock()

@@ -53,10 +53,11 @@ def check_interrupted(edgefl, process):
     assert len((out / "rounds.csv").read_text().splitlines()) > 1
 
 
-def test_a_signal_to_the_group(edgefl, running):
-    """As GNU timeout and batch systems send it: the workers get it, too. The next test sends Ctrl-C."""
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_the_group(edgefl, running, number):
+    """As GNU timeout, batch systems and closed terminals send it: the workers get it, too. The next sends Ctrl-C."""
     process = running(first="checkpoint")
-    os.killpg(process.pid, signal.SIGTERM)
+    os.killpg(process.pid, number)
     check_interrupted(edgefl, process)
 
 
@@ -68,6 +69,32 @@ def test_signals_that_follow_each_other(edgefl, running):
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGINT)
     check_interrupted(edgefl, process)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("command", "streams", "code", "said"),
+    [
+        ("run s.yaml -o out --no-train", ">/dev/full", 1, "standard output: No space left on device"),
+        ("run s.yaml -o out --no-train", ">&-", 0, ""),
+        ("run s.yaml -o out --no-train", "2>&- >/dev/null", 0, ""),
+        ("run s.yaml -o out --no-train", "2>/dev/full >/dev/null", 0, ""),
+        ("run nowhere.yaml", "2>/dev/full", 2, ""),
+        ("run nowhere.yaml", "2>&-", 2, ""),
+        ("list models", ">/dev/full", 1, "standard output: No space left on device"),
+    ],
+)
+def test_closed_and_full_streams(tmp_path, command, streams, code, said):
+    """One line at most, and the code of what has happened."""
+    (tmp_path / "s.yaml").write_text("rounds: 2\ndevices: {count: 4}\nserver: {participants: 2}\n")
+    program = f"{sys.executable} -m edgefl {command} {streams}"
+    ended = subprocess.run(["bash", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == code, ended.stderr
+    last = [line for line in ended.stderr.splitlines() if line.startswith("edgefl: ")]
+    assert last == ([f"edgefl: {said}"] if said else [])
+    assert "Traceback" not in ended.stderr
+    if code == 0:
+        assert manifest(tmp_path / "out")["status"] == "finished"
 
 
 @pytest.mark.process
