@@ -27,6 +27,8 @@ ColumnArrays = dict[str, npt.NDArray[Any]]
 
 ROWS_AT_A_TIME = 20_000  # in memory as text
 FINISHED_STATUS = "finished"
+PARTS_OF_SUMMARY = ("drops", "fairness", "wall_s", "best_model")
+LISTS_OF_SUMMARY = ("targets", "sessions")
 EVENTS_FILE = "events.parquet"
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # but not line ends and tabs
 
@@ -53,7 +55,7 @@ def read_documents(folder: Path) -> Documents:
     summary: Mapping[str, Any] = {}
     if finished or (folder / "summary.json").is_file():
         summary = json_of(folder, "summary.json")
-        _check_targets(folder, summary)
+        _check_parts(folder, summary)
     return Documents(text, yaml_of(folder, "scenario.yaml", text), manifest, summary)
 
 
@@ -97,10 +99,15 @@ def yaml_of(folder: Path, name: str, text: str) -> Mapping[str, Any]:
     return _mapping(folder, name, value)
 
 
-def _check_targets(folder: Path, summary: Mapping[str, Any]) -> None:
-    targets = summary.get("targets") or []
-    if not isinstance(targets, list) or not all(isinstance(target, dict) for target in targets):
-        raise InputError(f"{folder}/summary.json: targets: expected a list of mappings; the file is damaged")
+def _check_parts(folder: Path, summary: Mapping[str, Any]) -> None:
+    """Check the mappings and lists in a summary; its numbers are checked where they are read."""
+    for name in PARTS_OF_SUMMARY:
+        if not isinstance(summary.get(name) or {}, dict):
+            raise InputError(f"{folder}/summary.json: {name}: expected a mapping; the file is damaged")
+    for name in LISTS_OF_SUMMARY:
+        rows = summary.get(name) or []
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise InputError(f"{folder}/summary.json: {name}: expected a list of mappings; the file is damaged")
 
 
 def _mapping(folder: Path, name: str, value: Any) -> Mapping[str, Any]:
