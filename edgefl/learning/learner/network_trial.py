@@ -292,7 +292,7 @@ class _NetworkTrial:
             for generator in moved(drawn):
                 raise _WrongError(f"draws from {generator} in evaluation: switch its noise off where not self.training")
             self._check_outputs(outputs, "")
-            found = network.test(weights, network.statistics.views(statistics), self.first.x)
+            found = network.test(weights, network.statistics.views(statistics), self.first.x.clone())
             again = plain(self.first.x.clone())
             in_pairs = torch.cat([plain(pair) for pair in torch.split(self.first.x.clone(), 2)])
         if _differ(found, outputs):

@@ -82,10 +82,9 @@ class Network:
         return keyed_draws(int(key), device)
 
     def test(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> Tensor:
-        """Return the outputs [B, ...] of one model, as for evaluation; change nothing."""
+        """Return the outputs [B, ...] of one model, as for evaluation; change nothing but perhaps x [B, ...]."""
         if self.own_code:  # which may work in place, while other threads read the model
             parameters = [parameter.clone() for parameter in parameters]
-            x = x.clone()
         return self._call(self._testing, parameters, self.as_buffers(statistics), x, {})
 
     def state(self, parameters: Tensor, statistics: Tensor) -> dict[str, Tensor]:
@@ -139,7 +138,7 @@ class Network:
     def represent_reference(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> ForwardPass:
         """Return the same as `represent` for a model that is not trained; change nothing."""
         with torch.no_grad():
-            return representation(self._testing, lambda: self.test(parameters, statistics, x))
+            return representation(self._testing, lambda: self.test(parameters, statistics, x.clone()))
 
     def many(
         self,
