@@ -169,7 +169,7 @@ def _trackers(options: argparse.Namespace, scenario: Scenario, folder: Path, her
     if options.tensorboard is not None:
         # Without DIR the option's value is "".
         events = here / (options.tensorboard or folder / "tensorboard")
-        trackers.append(TensorBoardEvents(scenario, events, overwrite=options.overwrite or options.resume))
+        trackers.append(TensorBoardEvents(scenario, events, overwrite=options.overwrite, resume=options.resume))
     if options.wandb is not None:
         trackers.append(WandbRun(scenario, options.wandb))
     return trackers

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from edgefl.core.errors import InputError
-from edgefl.core.files import is_half_written, is_locked, locked, opened, taken
+from edgefl.core.files import is_half_written, is_locked, locked, opened, read_bytes, taken, write_atomically
 
 HEAD_BYTES = 2**16  # of a file, among which its mark is
 
@@ -86,6 +86,17 @@ def remove(path: Path, mark: Mark) -> None:
     """
     if is_own(path, mark):
         path.unlink(missing_ok=True)
+
+
+def unlink_copies(path: Path) -> None:
+    """Give a file that is going to grow a content of its own, if backups of hard links have the same.
+
+    Raises:
+        OSError: the system does not allow it.
+    """
+    with suppress(FileNotFoundError):
+        if path.lstat().st_nlink > 1:
+            write_atomically(path, read_bytes(path))
 
 
 def remove_named(paths: Iterable[Path], form: str, mark: Mark | None = None) -> None:

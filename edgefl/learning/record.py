@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from edgefl.core import interrupts, own_files
 from edgefl.core.errors import RunError
-from edgefl.core.files import locked, opened
+from edgefl.core.files import is_locked, locked, opened
 
 JOURNAL = "journal.jsonl"
 LARGEST_CONCLUDED_BYTES = 2**28  # of the state that a finished run keeps, 256 MiB
@@ -123,6 +123,14 @@ def is_state(head: bytes) -> bool:
     return archive or b'{"__metadata__":{"edgefl":'.startswith(head[8:34])
 
 
+def _locked(folder: Path, *, make: bool) -> BinaryIO:
+    """Return the journal in a folder, open and locked; backups of it stay as they are."""
+    journal = folder / JOURNAL
+    if not is_locked(journal):
+        own_files.unlink_copies(journal)
+    return locked(journal, make=make)
+
+
 def remove_record(folder: Path) -> None:
     """Remove the record in a journal's folder, as far as the system allows it; call this under its lock."""
     with suppress(OSError):
@@ -190,7 +198,7 @@ class Journal(Record):
         for other in others:
             self._read_other(other)
         if (folder / JOURNAL).exists():
-            self._file = locked(folder / JOURNAL, make=False)
+            self._file = _locked(folder, make=False)
             if not fresh:
                 self._read_own(self._file)
 
@@ -280,7 +288,7 @@ class Journal(Record):
     def lock(self) -> None:
         """Keep other processes out of the folder, which is made if needed; see `open` for errors."""
         if self._file is None:
-            self._file = locked(self._folder / JOURNAL)
+            self._file = _locked(self._folder, make=True)
 
     @property
     def holds_lock(self) -> bool:

@@ -1,12 +1,14 @@
 """Files of a user's own that have names of edgefl's: no command removes or replaces one, least of all a refused one."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 from recipe_cases import write_library
 
+import edgefl
 from edgefl.cli import main
 from edgefl.results.run_folder import RESULT_FILES
 
@@ -54,6 +56,10 @@ COMMANDS = [
     ("export", "out", "--format", "csv", "-o", "table.csv"),
     ("run", "s.yaml", "-o", "out/new", "--set", "rounds=-1", "--overwrite"),
 ]
+
+
+class _Killed(BaseException):
+    """Ends a run between two rounds."""
 
 
 @pytest.fixture
@@ -259,6 +265,26 @@ def test_events_of_another_program_are_kept(here, capsys):
     made((*RUN, "--overwrite", "--tensorboard", "mine"), capsys)
     made((*RUN, "--overwrite", "--tensorboard", "mine"), capsys)
     assert len(list(Path("mine").glob("events.out.tfevents.*"))) == 1
+    made((*RUN, "--resume", "--tensorboard", "mine"), capsys)
+    other = ("run", "s.yaml", "-o", "other", "--seed", "2", "--no-train", "--quiet", "--resume")
+    other = (*other, "--tensorboard", "mine")
+    assert "holds TensorBoard's events already" in refused(other, capsys)
+
+
+@pytest.mark.oracle
+def test_a_backup_of_hard_links_stays_as_it_is(here, capsys):
+    """Of a run that was killed, whose journal grows when it is resumed."""
+
+    def kill(row):
+        raise _Killed
+
+    with pytest.raises(_Killed):
+        edgefl.run("s.yaml", out="out", device="cpu", progress=kill)
+    shutil.copytree("out", "backup", copy_function=os.link)
+    before = {path: path.read_bytes() for path in Path("backup").rglob("*") if path.is_file()}
+    made(("run", "s.yaml", "-o", "out", "--resume", "--quiet", "--device", "cpu"), capsys)
+    assert before.keys() >= {Path("backup/checkpoints/journal.jsonl")}
+    assert {path: path.read_bytes() for path in before} == before
 
 
 @pytest.mark.oracle

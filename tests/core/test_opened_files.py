@@ -15,6 +15,7 @@ from edgefl.core.packed_files import LEAST_BOUND_BYTES, MOST_RATIO, read_unpacke
 PACKAGE = Path(edgefl.__file__).parent
 # Files of the system, of the package and of edgefl's own cache, files in memory, and code that Python imports anyway.
 NOT_OF_USERS = {
+    "cli/streams.py",
     "core/machine.py",
     "core/plugins.py",
     "learning/datasets/cache.py",

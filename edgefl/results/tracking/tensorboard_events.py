@@ -1,5 +1,6 @@
 """TensorBoard event files (the extra `tensorboard`)."""
 
+import hashlib
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,20 +15,26 @@ from edgefl.scenario import Scenario
 EVENT_FILES = "events.out.tfevents.*"
 OWN_ENDING = ".edgefl"  # of event files that edgefl has written
 OWN_FORM = r"events\.out\.tfevents\..*\.edgefl"
+RUN_DIGITS = 12
 FLUSH_S = 10  # wall-clock, after which a reader sees rounds
 
 
 class TensorBoardEvents(Tracker):
     """Scalars by round, and the scenario as hyperparameters, in a folder.
 
+    Args:
+        scenario: of the run.
+        folder: of the events.
+        overwrite: replace events of any run there.
+        resume: replace those of this run.
+
     Raises:
-        InputError: TensorBoard is not installed, or the folder has event files, and `overwrite` is off or another
-            program has written some of them.
+        InputError: TensorBoard is not installed, or the folder has event files that may not be replaced.
     """
 
     option = "--tensorboard"
 
-    def __init__(self, scenario: Scenario, folder: Path, *, overwrite: bool) -> None:
+    def __init__(self, scenario: Scenario, folder: Path, *, overwrite: bool, resume: bool = False) -> None:
         require("tensorboard", "tensorboard", self.option)
         super().__init__(scenario)
         self._folder = folder
@@ -36,7 +43,11 @@ class TensorBoardEvents(Tracker):
         if any(not path.name.endswith(OWN_ENDING) for path in earlier):
             text = "holds events that another program has written: choose another folder"
             raise InputError(f"{self.option} {folder}: {text}")
-        if earlier and not overwrite:
+        # A number of its own, so that a resumed run deletes no other's events.
+        run = hashlib.sha256(f"{scenario.name} {scenario.seed}".encode()).hexdigest()[:RUN_DIGITS]
+        self._ending = f".{run}{OWN_ENDING}"
+        others = [path for path in earlier if not path.name.endswith(self._ending)]
+        if not overwrite and (others or (earlier and not resume)):
             text = "holds TensorBoard's events already; choose another folder, or replace them with --overwrite"
             raise InputError(f"{self.option} {folder}: {text}")
 
@@ -46,7 +57,7 @@ class TensorBoardEvents(Tracker):
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
         remove_named(self._folder.glob(EVENT_FILES), OWN_FORM)
-        self._writer = EventFileWriter(str(self._folder), flush_secs=FLUSH_S, filename_suffix=OWN_ENDING)
+        self._writer = EventFileWriter(str(self._folder), flush_secs=FLUSH_S, filename_suffix=self._ending)
         self._add(hparams_pb(self.typed_parameters()), 0)
 
     def log(self, step: int, figures: Mapping[str, float]) -> None:
