@@ -273,7 +273,7 @@ class Radio(Section):
     @model_validator(mode="after")
     def _consistent(self) -> Radio:
         if self.sharing == "processor" and self.downlink == "broadcast":
-            raise fault_at(("downlink",), "a broadcast is not shared: set it to unicast, or leave sharing out")
+            raise fault_at(("downlink",), "a broadcast is not shared: set it to unicast, or radio.sharing to fixed")
         if self.subcarrier_spacing_hz is not None:
             self._check_numerology(self.subcarrier_spacing_hz)
         return self

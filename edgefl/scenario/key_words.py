@@ -7,7 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from edgefl.core.section import KeyPath, dotted, shown
+from edgefl.core.section import KeyPath, Section, dotted, shown
+from edgefl.scenario import presets
 from edgefl.scenario.key_index import Key, keys_of_members, keys_of_sections, places
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.yaml_reader import on_one_line, parse
@@ -20,6 +21,9 @@ A_MEMBER = "must be a name or {kind: name, ...}, got "
 MOST_HINTS = 3
 CLOSE = 0.8  # ratio of equal letters from which a word is a known one, mistyped
 
+NO_WORDS = frozenset({"no", "off", "none", "false", "disabled", "never"})
+YES_WORDS = frozenset({"yes", "on", "true", "enabled", "auto", "default"})
+WRAPPERS = frozenset({"scenario", "config", "experiment", "edgefl"})  # keys around a whole scenario
 LEAST_LETTERS = 5  # of a word that may be mistyped: shorter ones resemble too many
 NAMES_OF_KINDS = ("name", "type", "method", "model", "class", "mode")  # what other programs call `kind`
 
@@ -110,8 +114,23 @@ def close_keys(name: str) -> list[str]:
 
 def with_place(text: str, path: KeyPath, value: Any) -> str:
     """Return a message about an unknown key or member with the one that is meant, if that is known."""
+    return _of_switch(text, path, value) or _with_meant(text, path, value)
+
+
+def _of_switch(text: str, path: KeyPath, value: Any) -> str | None:
+    """Return a message about a word that switches something on or off that is no switch; None for other words."""
+    word = str(value).lower()
+    is_part = text.startswith((A_MAPPING, A_LIST))
+    if word in NO_WORDS and _is_optional(path) and (is_part or _UNKNOWN_MEMBER.match(text)):
+        return f"{text.partition(';')[0].partition(': write')[0]}: leave it out"
+    if word in YES_WORDS and is_part:
+        return text.partition(": write")[0]
+    return None
+
+
+def _with_meant(text: str, path: KeyPath, value: Any) -> str:
     if text.startswith(UNKNOWN_KEY):
-        return _placed(text, path, value)
+        return _not_of_a_scenario(path, value) or _placed(text, path, value)
     if text.startswith(A_MAPPING):
         return _with_inner_key(text, path, value)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -126,6 +145,23 @@ def with_place(text: str, path: KeyPath, value: Any) -> str:
             known = f'unknown {match["noun"]} "{match["name"]}" (did you mean "{name}"?)'
             return known + text[match.end() :]
     return text
+
+
+def _is_optional(path: KeyPath) -> bool:
+    """Return whether a key has nothing by default."""
+    key = keys_of_sections().get(dotted(path))
+    return key is not None and not isinstance(key.field.default, Section) and not key.field.default
+
+
+def _not_of_a_scenario(path: KeyPath, value: Any) -> str | None:
+    """Return a message about a key at the top that is an option, or stands around a whole scenario; None for others."""
+    name = str(path[-1])
+    options = synonyms("options").get(plain_word(name), ())
+    if len(path) == 1 and options and not isinstance(value, Mapping):
+        return f"{UNKNOWN_KEY}: it is an option of the command line: {options[0]}"
+    if name in WRAPPERS and isinstance(value, Mapping) and value.keys() & Sections.model_fields.keys():
+        return f"{UNKNOWN_KEY}: keys of a scenario stand at the top: leave this line out, and indent the others less"
+    return None
 
 
 def _placed(text: str, path: KeyPath, value: Any) -> str:
@@ -145,10 +181,7 @@ def _placed(text: str, path: KeyPath, value: Any) -> str:
         hints = close_keys(name)
     hints = [hint for hint in hints if hint != f"{section}.{name}"]
     if not hints:
-        options = synonyms("options").get(plain_word(name), ())
-        if section or not options:
-            return text
-        return f"{UNKNOWN_KEY}: it is an option of the command line: {options[0]}"
+        return text
     # Keys of one name in several other sections say less than the keys that are known here.
     if section and len(hints) > 1 and not any(hint.startswith((f"{path[0]}.", f"{path[0]}: ")) for hint in hints):
         return text
@@ -196,6 +229,8 @@ def _with_inner_key(text: str, path: KeyPath, value: Any) -> str:
     if inner is None or isinstance(value, bool) or not isinstance(value, str | int | float):
         return text
     section, _, leaf = inner[0].rpartition(".")
+    if section in presets.SECTIONS and value in presets.names(section):
+        leaf = "preset"
     return f"{text.partition(';')[0]}: write {section}: {{{leaf}: {value}}}"
 
 

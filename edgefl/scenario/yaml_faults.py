@@ -12,7 +12,7 @@ _LINES = (
     (r"([A-Za-z_][\w.-]*)\s*=\s*(.*)", "a colon and a space end a key, not an equals sign: write {0}: {1}"),
     (r"-([^\s-].*)", "a space is missing after the dash: write - {0}"),
     (r"(?://|/\*|;).*", "comments begin with #"),
-    (r"<.*", "this is a page or XML: name the scenario file"),
+    (r"<[A-Za-z!?/].*", "this is a page or XML: name the scenario file"),
 )
 
 # What the parser says; whether its fault lies where the value in question begins, not where it stopped; what to say.
@@ -27,6 +27,7 @@ _PROBLEMS = (
     (r"escape", False, "in double quotes a backslash begins an escape: write single quotes, or / as in C:/data"),
     (r"undefined alias '(.*)'", False, '*{0} needs an anchor &{0} above: write a text in quotes, "*{0}"'),
     (r"anchor|alias", False, "& and * begin names of anchors: write a text that begins with them in quotes"),
+    (r"for merging", False, "<< takes the anchor of a mapping, or of mappings: write &name before one, and <<: *name"),
     (r"sequence entries", False, 'a list entry ("- ") begins a line: write it on a line of its own, or [a, b]'),
     (r"another document", False, "--- begins a second scenario: write each in a file of its own"),
     (

@@ -2,8 +2,6 @@
 
 import io
 import json
-import os
-import pty
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from export_cases import BASE, RUNS, exported, frame, made
+from terminals import shown_by
 
 import edgefl
 from edgefl.cli import main
@@ -239,17 +238,8 @@ def test_a_damaged_folder_leaves_the_earlier_file_alone(folders, tmp_path, form,
 
 
 def test_binary_formats_are_not_written_to_a_terminal(finished):
-    ours, theirs = pty.openpty()
-    with finished.start("export", "out", "--format", "parquet", stdout=theirs, stderr=theirs) as process:
-        os.close(theirs)
-        shown = b""
-        try:
-            while part := os.read(ours, 4096):
-                shown += part
-        except OSError:  # how a terminal reports that it is closed
-            pass
-    os.close(ours)
-    assert process.returncode == 2
+    code, shown = shown_by(finished.start, "export", "out", "--format", "parquet", streams=("stdout", "stderr"))
+    assert code == 2
     assert shown == b"edgefl: export: --format parquet cannot be shown in a terminal: name a file with -o\r\n"
 
 

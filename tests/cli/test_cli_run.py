@@ -3,13 +3,11 @@
 import csv
 import io
 import json
-import os
-import pty
 import signal
 import subprocess
-import termios
 
 import pytest
+from terminals import shown_by
 
 from edgefl.results.report.run.bottleneck import sentence
 from edgefl.results.report.run.plausibility import line, plausibility
@@ -40,8 +38,9 @@ def test_the_resolved_scenario_gives_the_same_bytes(finished):
 def test_a_finished_run_is_not_overwritten_unless_asked(finished):
     (line,) = finished.refused("run", "small.yaml", "-o", "out", "--no-train")
     assert "--overwrite" in line
-    header = (finished.folder / "out/rounds.csv").read_text().splitlines()[0]
-    finished.write("third/rounds.csv", f"{header}\n")
+    for name in ("rounds.csv", "devices.csv"):  # two of them make a folder a run's
+        header = (finished.folder / "out" / name).read_text().splitlines()[0]
+        finished.write(f"third/{name}", f"{header}\n")
     done = finished("run", "small.yaml", "-o", "third", "--no-train", "--overwrite", "--quiet")
     assert done.returncode == 0
     assert len(rows((finished.folder / "third/rounds.csv").read_text())) == 3
@@ -73,18 +72,9 @@ def test_piped_output_is_plain_lines(edgefl):
 
 def test_a_terminal_gets_a_bar(edgefl):
     edgefl.write("s.yaml", "rounds: 3\n")
-    ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (24, 100))
-    with edgefl.start("run", "s.yaml", "--no-train", "-o", "out", stderr=theirs, stdout=subprocess.DEVNULL) as process:
-        os.close(theirs)
-        shown = b""
-        try:
-            while part := os.read(ours, 4096):
-                shown += part
-        except OSError:  # how a terminal reports that it is closed
-            pass
-    os.close(ours)
-    assert process.returncode == 0
+    run = ("run", "s.yaml", "--no-train", "-o", "out")
+    code, shown = shown_by(edgefl.start, *run, streams=["stderr"], stdout=subprocess.DEVNULL)
+    assert code == 0
     assert b"\r" in shown
     assert b"100%|" in shown
     assert b"3/3 rounds" in shown

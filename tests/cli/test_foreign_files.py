@@ -266,8 +266,7 @@ def test_events_of_another_program_are_kept(here, capsys):
     made((*RUN, "--overwrite", "--tensorboard", "mine"), capsys)
     assert len(list(Path("mine").glob("events.out.tfevents.*"))) == 1
     made((*RUN, "--resume", "--tensorboard", "mine"), capsys)
-    other = ("run", "s.yaml", "-o", "other", "--seed", "2", "--no-train", "--quiet", "--resume")
-    other = (*other, "--tensorboard", "mine")
+    other = (*RUN, "-o", "other", "--seed", "2", "--resume", "--tensorboard", "mine")
     assert "holds TensorBoard's events already" in refused(other, capsys)
 
 

@@ -1,6 +1,7 @@
 """A run and a sweep that begin in one new folder at the same time: one of them is refused, and touches nothing."""
 
 from contextlib import ExitStack
+from functools import partial
 from shutil import rmtree
 
 import pytest
@@ -82,7 +83,8 @@ def test_a_sweep_is_refused_where_a_run_has_ended_meanwhile(sweep_file, monkeypa
 
 @pytest.mark.process
 @pytest.mark.parametrize("how", [{}, {"overwrite": True}, {"resume": True}])
-def test_a_run_is_refused_where_a_sweep_has_ended_meanwhile(how, sweep_file, monkeypatch):
+@pytest.mark.parametrize("refused", ["run", "sweep"])
+def test_both_are_refused_where_a_sweep_has_ended_meanwhile(refused, how, sweep_file, monkeypatch):
     out = sweep_file.parent / "out"
     before = {}
 
@@ -90,25 +92,14 @@ def test_a_run_is_refused_where_a_sweep_has_ended_meanwhile(how, sweep_file, mon
         run_sweep(sweep_file)
         before.update(files_of(out))
 
-    meanwhile(monkeypatch, emulation, "build", run)
+    place = (sweeps, "check_folder")
+    again = partial(edgefl.sweep, sweep_file, workers=1)
+    if refused == "run":
+        place = (emulation, "build")
+        again = partial(edgefl.run, KEYS, device="cpu")
+    meanwhile(monkeypatch, *place, run)
     with pytest.raises(Taken, match="another process has run there meanwhile"):
-        edgefl.run(KEYS, out=out, device="cpu", **how)
-    assert files_of(out) == before
-
-
-@pytest.mark.process
-@pytest.mark.parametrize("how", [{}, {"overwrite": True}, {"resume": True}])
-def test_a_sweep_is_refused_where_another_one_has_ended_meanwhile(how, sweep_file, monkeypatch):
-    out = sweep_file.parent / "out"
-    before = {}
-
-    def run():
-        run_sweep(sweep_file)
-        before.update(files_of(out))
-
-    meanwhile(monkeypatch, sweeps, "check_folder", run)
-    with pytest.raises(Taken, match="another process has run there meanwhile"):
-        edgefl.sweep(sweep_file, out=out, workers=1, **how)
+        again(out=out, **how)
     assert files_of(out) == before
 
 

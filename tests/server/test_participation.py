@@ -16,18 +16,15 @@ from edgefl.server.participation import NoMeter, Participation, SetUp
 FILES = sorted(Path(edgefl.server.__file__).parent.rglob("*.py"))
 
 
+def participation(**options):
+    """Return the participation of device 4."""
+    usual = {"began_s": 1.0, "cpu_hz": 1e9, "tx_power_w": 0.2, "version": 3}
+    return Participation(device=4, drop=drop(link(), [2, 4]), row=1, position_m=(100.0, 0.0), **usual | options)
+
+
 @pytest.fixture
 def part():
-    return Participation(
-        device=4,
-        drop=drop(link(), [2, 4]),
-        row=1,
-        position_m=(100.0, 0.0),
-        version=3,
-        began_s=1.0,
-        cpu_hz=1e9,
-        tx_power_w=0.2,
-    )
+    return participation()
 
 
 def written(tree):
@@ -54,17 +51,7 @@ def test_an_interrupt_enters_exactly_the_time_that_has_passed():
         def on_activity(self, device, activity):
             heard.append((env.now, device, activity))
 
-    part = Participation(
-        device=4,
-        drop=drop(link(), [4]),
-        row=0,
-        position_m=(0.0, 0.0),
-        version=3,
-        began_s=1.0,
-        cpu_hz=1e9,
-        tx_power_w=0.2,
-        meter=Listener(),
-    )
+    part = participation(meter=Listener())
 
     def taking_part():
         assert (yield from part.compute(env, 2.0)) == ""
@@ -145,18 +132,7 @@ def test_a_device_that_has_set_up_waits_until_its_radio_or_processor_is_at_work(
         def on_activity(self, device, activity):
             heard.append((env.now, activity))
 
-    part = Participation(
-        device=4,
-        drop=drop(link(), [4]),
-        row=0,
-        position_m=(0.0, 0.0),
-        version=3,
-        began_s=0.0,
-        cpu_hz=1e9,
-        tx_power_w=0.2,
-        setup=SetUp(seconds, 8.0),
-        meter=Listener(),
-    )
+    part = participation(began_s=0.0, setup=SetUp(seconds, 8.0), meter=Listener())
     process = env.process(part.set_up(env))
 
     def cut():
