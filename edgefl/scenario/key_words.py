@@ -118,7 +118,7 @@ def with_place(text: str, path: KeyPath, value: Any) -> str:
 
 
 def _of_switch(text: str, path: KeyPath, value: Any) -> str | None:
-    """Return a message about a word that switches something on or off that is no switch; None for other words."""
+    """Return a message about a word such as `off` where a section or a list belongs; None for other words."""
     word = str(value).lower()
     is_part = text.startswith((A_MAPPING, A_LIST))
     if word in NO_WORDS and _is_optional(path) and (is_part or _UNKNOWN_MEMBER.match(text)):
