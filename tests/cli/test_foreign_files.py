@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from kills import Killed, kill_at
 from recipe_cases import write_library
 
 import edgefl
@@ -56,10 +57,6 @@ COMMANDS = [
     ("export", "out", "--format", "csv", "-o", "table.csv"),
     ("run", "s.yaml", "-o", "out/new", "--set", "rounds=-1", "--overwrite"),
 ]
-
-
-class _Killed(BaseException):
-    """Ends a run between two rounds."""
 
 
 @pytest.fixture
@@ -273,12 +270,8 @@ def test_events_of_another_program_are_kept(here, capsys):
 @pytest.mark.oracle
 def test_a_backup_of_hard_links_stays_as_it_is(here, capsys):
     """Of a run that was killed, whose journal grows when it is resumed."""
-
-    def kill(row):
-        raise _Killed
-
-    with pytest.raises(_Killed):
-        edgefl.run("s.yaml", out="out", device="cpu", progress=kill)
+    with pytest.raises(Killed):
+        edgefl.run("s.yaml", out="out", device="cpu", progress=kill_at(1))
     shutil.copytree("out", "backup", copy_function=os.link)
     before = {path: path.read_bytes() for path in Path("backup").rglob("*") if path.is_file()}
     made(("run", "s.yaml", "-o", "out", "--resume", "--quiet", "--device", "cpu"), capsys)

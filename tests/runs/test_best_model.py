@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from kills import Killed, kill_at
 from run_cases import content
 
 import edgefl
@@ -48,10 +49,6 @@ CASES = {
     "split": {**SMALL, "server": {"participants": 3, "policy": {"kind": "split", "cut": 1}}},
     "sessions": {**SMALL, "rounds": None, "sessions": {"count": 3, "rounds": 3}},
 }
-
-
-class Killed(BaseException):
-    """As kill -9 does: nothing of ours sees it, and nothing is written any more."""
 
 
 def accuracy(result):
@@ -143,15 +140,10 @@ def test_damaged_best_model_is_noticed(tmp_path):
 @pytest.mark.parametrize("after", [BEST, BEST - 1], ids=["before", "after"])
 def test_best_model_survives_a_kill(after, tmp_path):
     """The best round comes before the kill, or after it."""
-
-    def kill(row):
-        if row["round"] == after:
-            raise Killed
-
     whole = edgefl.run(SMALL, device="cpu", out=tmp_path / "whole")
     assert whole.summary["best_model"]["round"] == BEST
     with pytest.raises(Killed):
-        edgefl.run(SMALL, device="cpu", out=tmp_path / "cut", pace=Pace(rounds=4), progress=kill)
+        edgefl.run(SMALL, device="cpu", out=tmp_path / "cut", pace=Pace(rounds=4), progress=kill_at(after))
     edgefl.run(SMALL, device="cpu", out=tmp_path / "cut", resume=True)
     assert content(tmp_path / "cut") == content(tmp_path / "whole")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from kills import Killed
 from resume_cases import BASE, shortened
 from run_cases import content
 
@@ -61,10 +62,6 @@ def test_an_extended_run_that_is_killed_goes_on(tmp_path):
         edgefl.run(BASE, out=tmp_path / "out", device="cpu", resume=True, pace=Pace(rounds=2), progress=kill)
     edgefl.run(BASE, out=tmp_path / "out", device="cpu", resume=True)
     assert content(tmp_path / "out") == content(tmp_path / "whole")
-
-
-class Killed(BaseException):
-    """As kill -9 does: nothing of ours sees it, and nothing is written any more."""
 
 
 def test_one_state_is_kept(tmp_path):

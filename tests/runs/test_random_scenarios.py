@@ -6,6 +6,7 @@ Each scenario combines keys at random, which finds untested pairs.
 
 import numpy as np
 import pytest
+from kills import Killed, kill_at
 from random_scenarios import drawn
 from server_cases import ENERGY, TIMES
 
@@ -19,15 +20,6 @@ FILES = ["rounds.csv", "devices.csv", "events.parquet"]
 HOPELESS = "no device can"  # how a run says that no transfer would ever end
 
 
-class _Killed(BaseException):
-    """Ends a run between two rounds."""
-
-
-def _kill_in_second_round(row):
-    if row["round"] == 2:
-        raise _Killed
-
-
 def _check(seed, folder):
     """Run a scenario in four ways, and compare them."""
     scenario = drawn(seed)
@@ -37,8 +29,8 @@ def _check(seed, folder):
     assert result.status == "finished", (scenario, result.error)
     _check_books(result, scenario)
     _check_prices(result, scenario)
-    with pytest.raises(_Killed):
-        edgefl.run(scenario, out=folder / "resumed", device="cpu", progress=_kill_in_second_round)
+    with pytest.raises(Killed):
+        edgefl.run(scenario, out=folder / "resumed", device="cpu", progress=kill_at(2))
     edgefl.run(scenario, out=folder / "resumed", device="cpu", resume=True)
     for name in FILES:
         assert (folder / "resumed" / name).read_bytes() == (folder / "whole" / name).read_bytes(), (scenario, name)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kills import Killed, kill_at
 from resume_cases import BASE
 from run_cases import content
 
@@ -28,21 +29,6 @@ KEYS = {**BASE, "rounds": 4}
 KEY = "a" * 64
 
 
-class Killed(BaseException):
-    """As kill -9 does."""
-
-
-def stop_at(number):
-    rows = []
-
-    def progress(row):
-        rows.append(row)
-        if len(rows) == number:
-            raise Killed
-
-    return progress
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """The files of the run that was never stopped."""
@@ -56,7 +42,7 @@ def cut(tmp_path_factory):
     """The folder of a run that was killed after three of four rounds, with a state after each."""
     folder = tmp_path_factory.mktemp("cut") / "out"
     with pytest.raises(Killed):
-        edgefl.run(KEYS, out=folder, device="cpu", pace=Pace(rounds=1), progress=stop_at(3))
+        edgefl.run(KEYS, out=folder, device="cpu", pace=Pace(rounds=1), progress=kill_at(3))
     return folder
 
 
@@ -307,7 +293,7 @@ def test_run_of_another_version_restarts_with_checkpoints(tmp_path, monkeypatch)
     with monkeypatch.context() as earlier:
         earlier.setattr("edgefl.runs.learning_key.edgefl_version", lambda: "0.1.0")
         with pytest.raises(Killed):
-            edgefl.run(KEYS, out=tmp_path / "cut", device="cpu", pace=Pace(rounds=1), progress=stop_at(3))
+            edgefl.run(KEYS, out=tmp_path / "cut", device="cpu", pace=Pace(rounds=1), progress=kill_at(3))
     edgefl.run(KEYS, out=tmp_path / "cut", device="cpu", resume=True, pace=Pace(rounds=1))
     edgefl.run(KEYS, out=tmp_path / "whole", device="cpu")
     assert content(tmp_path / "cut") == content(tmp_path / "whole")

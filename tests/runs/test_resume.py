@@ -5,6 +5,7 @@ import logging
 
 import numpy as np
 import pytest
+from kills import Killed, kill_at
 from resume_cases import BASE, CASES, ROUNDS, drawn, shortened
 from run_cases import content
 
@@ -16,21 +17,6 @@ pytestmark = pytest.mark.oracle
 
 KILLED = 6  # rounds that are finished when it is killed
 EVERY = 4  # rounds between checkpoints
-
-
-class Killed(BaseException):
-    """As kill -9 does: nothing of ours sees it, and nothing is written any more."""
-
-
-def kill_at(row_number):
-    rows = []
-
-    def progress(row):
-        rows.append(row)
-        if len(rows) == row_number:
-            raise Killed
-
-    return progress
 
 
 def killed(keys, out, *, after=KILLED, pace=EVERY):

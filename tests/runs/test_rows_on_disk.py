@@ -4,6 +4,7 @@ import errno
 import os
 
 import pytest
+from kills import Killed, kill_at
 from resume_cases import BASE
 from run_cases import content
 
@@ -22,10 +23,6 @@ CASES = {
     "asynchronous": {"server": {"participants": 3, "policy": "asynchronous"}},
     "moving": MOVING,
 }
-
-
-class Killed(BaseException):
-    """As kill -9 does: nothing of ours sees it, and nothing is written any more."""
 
 
 @pytest.fixture
@@ -75,16 +72,9 @@ def test_results_have_the_same_bytes(name, in_memory, move_early, monkeypatch, t
 def test_a_killed_run_ends_with_the_same_bytes(in_memory, move_early, tmp_path):
     wanted = in_memory(BASE)
     move_early()
-    rows = []
-
-    def progress(row):
-        rows.append(row)
-        if len(rows) == 6:
-            raise Killed
-
     out = tmp_path / "out"
     with pytest.raises(Killed):
-        edgefl.run(BASE, out=out, device="cpu", train=False, progress=progress)
+        edgefl.run(BASE, out=out, device="cpu", train=False, progress=kill_at(6))
     assert not (out / "devices.csv").exists()
     edgefl.run(BASE, out=out, device="cpu", train=False, resume=True)
     assert content(out) == wanted

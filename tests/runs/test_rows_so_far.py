@@ -5,6 +5,7 @@ import re
 
 import pytest
 from fault_library import results
+from kills import Killed
 
 import edgefl
 from edgefl.core.errors import InputError
@@ -67,9 +68,6 @@ class Pages:
 
 def begun(folder, **more):
     """Runs a scenario half and is killed, as far as files can tell; the status of the folder is `running` then."""
-
-    class Killed(BaseException):
-        pass
 
     def kill(row):
         if row["round"] == more.get("at", 3):

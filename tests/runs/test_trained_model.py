@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from kills import Killed, kill_at
 from run_cases import SWEEP_BASE
 
 import edgefl
@@ -178,19 +179,11 @@ print(content)
     assert len(contents) == 1
 
 
-class Killed(BaseException):
-    pass
-
-
 @pytest.mark.parametrize("keys", [LOCAL, COUNTING], ids=["local", "counting"])
 def test_a_resumed_run_has_the_same_statistics(keys, tmp_path):
-    def stop(row):
-        if row["round"] == 2:
-            raise Killed
-
     whole = edgefl.run(keys, out=tmp_path / "whole", device="cpu")
     with pytest.raises(Killed):
-        edgefl.run(keys, out=tmp_path / "cut", device="cpu", pace=Pace(rounds=1), progress=stop)
+        edgefl.run(keys, out=tmp_path / "cut", device="cpu", pace=Pace(rounds=1), progress=kill_at(2))
     resumed = edgefl.run(keys, out=tmp_path / "cut", device="cpu", resume=True)
     assert accuracy(resumed) == whole.summary["final_accuracy"]
     files = [tmp_path / name / "model.safetensors" for name in ("whole", "cut")]
