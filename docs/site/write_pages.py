@@ -46,7 +46,7 @@ def main() -> None:
     table_picture.draw(reproduction_pages.recorded(library, library.load(PICTURED)), IMAGES / "reproduction.svg")
     calibrated = reproduction_pages.recorded(library, library.load(CALIBRATION))
     calibration_picture.draw(calibrated, IMAGES / "calibration.svg")
-    printed_chart.draw(library, IMAGES / "reproductions.svg")
+    printed_chart.draw_all(library, IMAGES)
     validation.draw(library, IMAGES / "validation.svg")
     print(validation.table(library))
 

@@ -48,7 +48,9 @@ def test_pages_tell_measured_recipes_from_others(library):
     assert row in overview
     assert "| Table 9 | table-10 | needs data: mnist | 10 % |  |  |  |  |" in overview
     page = pages["reproductions/textbook.md"]
-    assert page.startswith(ABOUT)
+    title, _, rest = ABOUT.partition("\n")
+    assert page.startswith(f"{title}\n\n![Measured over printed numbers")
+    assert rest in page
     assert "\n\nWithout a recipe: Figure 1, a drawing.\n" in overview
     assert "| 10 / 10.30 ± 0.14 | **20 / 30** |" in page
     assert "- **Gap**: fast is too fast" in page

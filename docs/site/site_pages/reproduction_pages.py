@@ -35,6 +35,7 @@ from edgefl.results.export.dialects import TextColumn, markdown
 from site_pages import table_numbers
 
 FOLDER = "reproductions"  # of the site
+PICTURE = "\n![Measured over printed numbers, within and outside of the tolerance](../images/reproductions-{}.svg)\n"
 WITHOUT_RECIPE = "Without a recipe"  # how a paragraph of `about.md` begins that names such items
 INTRODUCTION = """\
 # Reproductions
@@ -168,7 +169,9 @@ def _state_with_data(entry: Entry, comparison: Comparison) -> str:
 
 
 def _paper_page(library: Library, paper: str, compared: dict[str, Comparison]) -> str:
-    parts = [_about(library, paper) or f"# {paper}\n", _table(library, paper, compared)]
+    about = _about(library, paper) or f"# {paper}\n"
+    title, _, rest = about.partition("\n")
+    parts = [title, PICTURE.format(paper), rest, _table(library, paper, compared)]
     parts += [_section(one) for one in compared.values() if one.name.startswith(f"{paper}/") and is_measured(one)]
     return "\n".join(parts)
 
