@@ -53,8 +53,8 @@ MUTANTS = {
     ),
     "learning": Mutant(
         "edgefl/learning/learner/engines/solver.py",
-        "gradient = moments[0].mul_(training.momentum).add_(gradient)",
-        "gradient = moments[0].mul_(training.momentum).add_(gradient, alpha=1 - training.momentum)",
+        "velocity = moments[0].mul_(training.momentum).add_(gradient)",
+        "velocity = moments[0].mul_(training.momentum).add_(gradient, alpha=1 - training.momentum)",
         ("tests/learning",),
         "momentum averages gradients instead of adding them up",
     ),

@@ -9,8 +9,7 @@ from edgefl.calibration.comparison import Compared, PhaseErrors, compare, errors
 from edgefl.calibration.fit import Counts, Fit, fit
 from edgefl.calibration.fragment import FIRST_WORDS, TIMES_FILE, fragment
 from edgefl.calibration.holdout import LeftOut, left_out
-from edgefl.calibration.log import LogRow, NetworkCounts, read_counts, read_log
-from edgefl.calibration.picture import CREATOR
+from edgefl.calibration.log import CREATOR, LogRow, NetworkCounts, read_counts, read_log
 from edgefl.calibration.remarks import remarks
 from edgefl.core.errors import InputError
 from edgefl.core.files import FileGroup

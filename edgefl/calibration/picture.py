@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from edgefl.calibration.comparison import QUANTITIES, Compared
-from edgefl.calibration.log import PHASES
+from edgefl.calibration.log import CREATOR, PHASES
 from edgefl.results.export.figure_style import COLUMN_IN, STYLE, look_of
 from edgefl.results.report.shared.style import INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-CREATOR = "edgefl calibrate"  # by its name in the file, edgefl knows its own picture
 TOLERANCE = 0.1  # of the band around the line of equal numbers
 UNITS = {"seconds": "s", "joules": "J"}
 HEIGHT_IN = 3.6

@@ -15,12 +15,12 @@ from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.files import opened, opened_text
 from edgefl.core.strict_json import strict_json
+from edgefl.core.written_yaml import NotYaml, parse_written
 from edgefl.records.columns import ResultColumn
 from edgefl.records.result_files import LABELS_BY_ROUND, ResultFile
 from edgefl.results.csv_format import csv_cell
 from edgefl.results.integrity import check_file, manifest_of
 from edgefl.results.result_tables import columns_of_files, described_in, measured_tables
-from edgefl.scenario.yaml_reader import NotYaml, parse_written
 
 TableRow = dict[str, Any]
 ColumnArrays = dict[str, npt.NDArray[Any]]

@@ -8,12 +8,13 @@ from edgefl.core.errors import InputError
 from edgefl.core.machine import processor
 from edgefl.core.plugins import Plugin
 from edgefl.core.section import KeyPath, dotted, shown
+from edgefl.core.written_yaml import NotYaml
 from edgefl.learning.datasets import DATASETS, Dataset
 from edgefl.results.integrity import DATA_DIGEST, MANIFEST_FILE, manifest_of
 from edgefl.results.provenance import PROCESSOR
 from edgefl.runs.learning_key import rounds_matter
 from edgefl.scenario import Scenario, dump, without
-from edgefl.scenario.yaml_reader import NotYaml, parse
+from edgefl.scenario.yaml_reader import parse
 
 OTHERWISE = "choose another folder with -o, or replace it with --overwrite"
 # Keys that only set when a run ends: what comes before does not depend on them.

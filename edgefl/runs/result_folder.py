@@ -10,6 +10,7 @@ from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import InputError, RunError, Taken
 from edgefl.core.files import FileGroup, locked, read_text, write_atomically
 from edgefl.core.own_files import remove_half_written
+from edgefl.core.written_yaml import NotYaml
 from edgefl.learning.partitions.base import holdings
 from edgefl.learning.record import Journal
 from edgefl.records.result_files import ResultFile
@@ -23,7 +24,7 @@ from edgefl.results.result_tables import described_in
 from edgefl.runs.data_division import Divided
 from edgefl.runs.extension import check_begun, check_plugins, is_of_this_processor
 from edgefl.scenario import Scenario, dump
-from edgefl.scenario.yaml_reader import NotYaml, parse
+from edgefl.scenario.yaml_reader import parse
 
 log = logging.getLogger(__name__)
 

@@ -12,13 +12,13 @@ from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import InputError, RunError, Taken
 from edgefl.core.files import read_bytes, read_text
 from edgefl.core.own_files import Mark, begins_with, check_lock, check_replaceable, is_own, remove, remove_empty
+from edgefl.core.written_yaml import NotYaml, parse_written
 from edgefl.results import run_folder
 from edgefl.results.run_folder import CHECKPOINTS, LOCK
 from edgefl.runs.extension import OTHERWISE
 from edgefl.runs.report_page import REPORT
 from edgefl.runs.sweep_index import INDEX
 from edgefl.scenario import Scenario, Sweep
-from edgefl.scenario.yaml_reader import NotYaml, parse_written
 
 CONTENT = "sweep.yaml"
 STATISTICS_FILE = "statistics.csv"  # written with the report

@@ -7,11 +7,12 @@ from edgefl.core.errors import InputError
 from edgefl.core.plugin_import import Access
 from edgefl.core.section import shown
 from edgefl.core.value_ranges import MOST_VALUES, is_range, plain, values_of_range
+from edgefl.core.written_yaml import NotYaml
 from edgefl.runs import what_if_recordings
 from edgefl.runs.learning_key import learning_setting
 from edgefl.scenario import Scenario, changed
 from edgefl.scenario.overrides import Override
-from edgefl.scenario.yaml_reader import NotYaml, parse
+from edgefl.scenario.yaml_reader import parse
 
 SWEEP = "use `edgefl sweep`"
 # Keys that do not affect costs, or decide when the run ends.

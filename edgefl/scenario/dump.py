@@ -4,8 +4,9 @@ from functools import lru_cache
 
 import yaml
 
+from edgefl.core.written_yaml import NotYaml
 from edgefl.scenario.scenario import Scenario
-from edgefl.scenario.yaml_reader import NotYaml, parse
+from edgefl.scenario.yaml_reader import parse
 
 
 def dump(scenario: Scenario) -> str:

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from edgefl.core.errors import InputError
 from edgefl.core.section import shown
+from edgefl.core.written_yaml import NotYaml
 from edgefl.scenario.python_values import as_in_yaml
-from edgefl.scenario.yaml_reader import NotYaml, on_one_line, parse
+from edgefl.scenario.yaml_reader import on_one_line, parse
 
 Given = TypeVar("Given")  # texts, or texts and `Override`s
 

@@ -11,10 +11,11 @@ from edgefl.core.errors import InputError
 from edgefl.core.files import opened
 from edgefl.core.paths import similar_name
 from edgefl.core.section import KeyPath
+from edgefl.core.written_yaml import NotYaml
 from edgefl.scenario import presets
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.yaml_faults import no_mapping
-from edgefl.scenario.yaml_reader import Lines, NotYaml, parse
+from edgefl.scenario.yaml_reader import Lines, parse
 
 YAML_SUFFIXES = {".yaml", ".yml"}
 MOST_BYTES = 2**24  # of a scenario file; reading a device or a pipe might never end

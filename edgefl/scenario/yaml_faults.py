@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import yaml
 
+from edgefl.core.written_yaml import RefusedNode
+
 # Forms of lines that have no key, or a key in another form. {0} and {1} are the groups.
 _LINES = (
     (r"([A-Za-z_][\w.-]*):([^\s:/\\].*)", "a space is missing after the colon: write {0}: {1}"),
@@ -56,13 +58,6 @@ class YamlFault(NamedTuple):
 
     line: int
     text: str
-
-
-class RefusedNode(yaml.MarkedYAMLError):
-    """A part of a text that is YAML, and is refused nevertheless."""
-
-    def __init__(self, problem: str, node: yaml.Node) -> None:
-        super().__init__(problem=problem, problem_mark=node.start_mark)
 
 
 def explained(text: str, error: yaml.MarkedYAMLError) -> YamlFault:

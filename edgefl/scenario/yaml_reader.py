@@ -8,27 +8,13 @@ from typing import Any, ClassVar
 import yaml
 
 from edgefl.core.section import KeyPath, OneOrThousand, shown
-from edgefl.scenario.yaml_faults import RefusedNode, explained, odd_key
+from edgefl.core.written_yaml import TOO_DEEP, NotYaml, RefusedNode, count_entries
+from edgefl.scenario.yaml_faults import explained, odd_key
 
 Lines = dict[KeyPath, int]
 
-MOST_ENTRIES = 1_000_000  # keys and list entries, with aliases expanded
 WIDEST = 10_000  # characters of a line that is written
-TOO_DEEP = "nested too deeply, or an alias stands within its own anchor"
-DEEPEST = 100  # mappings and lists within each other
 MOST_DIGITS = 400  # of a whole number; the greatest float has 309
-
-
-class NotYaml(Exception):  # noqa: N818 - the name says what happened
-    """The text is not YAML as this reader understands it."""
-
-    def __init__(self, line: int, problem: str) -> None:
-        super().__init__(problem)
-        self.line = line
-        self.problem = " ".join(problem.split())  # on one line
-
-
-_FAST_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(yaml.SafeLoader):
@@ -136,7 +122,7 @@ def parse(text: str) -> tuple[Any, Lines]:
         try:
             node = loader.get_single_node()
             if node is not None:
-                _count_entries(node, {})
+                count_entries(node, {})
                 data = loader.construct_document(node)
         finally:
             loader.dispose()
@@ -152,72 +138,6 @@ def parse(text: str) -> tuple[Any, Lines]:
     except RecursionError:
         raise NotYaml(1, TOO_DEEP) from None
     return data, lines
-
-
-def parse_written(text: str) -> Any:
-    """Return the data of a YAML text that edgefl has written, by the much faster loader in C; numbers follow YAML 1.1.
-
-    Raises:
-        NotYaml: the text is not YAML, or has aliases that expand to too many entries.
-    """
-    try:
-        _check_depth(text)
-        loader = _FAST_LOADER(text)
-        try:
-            node = loader.get_single_node()
-            if node is None:
-                return None
-            _count_entries(node, {})
-            return loader.construct_document(node)
-        finally:
-            loader.dispose()
-    except yaml.YAMLError as error:
-        raise NotYaml(1, str(error)) from None
-    except RecursionError:  # an alias within its own anchor
-        raise NotYaml(1, TOO_DEEP) from None
-
-
-def _check_depth(text: str) -> None:
-    """Check how deep a YAML text is nested, as the loader in C would end the program; raise `NotYaml` otherwise."""
-    depth = 0
-    for event in yaml.parse(text, Loader=_FAST_LOADER):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > DEEPEST:
-            raise NotYaml(1, TOO_DEEP)
-
-
-def _count_entries(node: yaml.Node, counted: dict[yaml.Node, int]) -> int:
-    """Return how many entries a node stands for, with aliases expanded and maps merged.
-
-    `counted` holds the entries of earlier nodes, as an alias is the node itself.
-
-    Raises:
-        yaml.MarkedYAMLError: they are too many.
-    """
-    # Aliases of aliases make a short text stand for billions of entries ("billion laughs"), so entries are counted
-    # before PyYAML constructs the document.
-    if node in counted:
-        return counted[node]
-    entries = 0
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            entries += 1 + _count_entries(value, counted)
-            _check_entries(entries, key)
-    elif isinstance(node, yaml.SequenceNode):
-        for value in node.value:
-            entries += 1 + _count_entries(value, counted)
-            _check_entries(entries, value)
-    counted[node] = entries
-    return entries
-
-
-def _check_entries(entries: int, node: yaml.Node) -> None:
-    if entries > MOST_ENTRIES:
-        problem = f"more than {MOST_ENTRIES} entries, with aliases expanded: write fewer"
-        raise RefusedNode(problem, node)
 
 
 def _collect_lines(node: yaml.Node, path: KeyPath, lines: Lines) -> None:

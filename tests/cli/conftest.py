@@ -17,6 +17,11 @@ USUAL_PROCESSES = "2"
 
 
 @dataclass(frozen=True)
+def _listen():
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Shell:
     """Runs edgefl in an empty home and working directory.
 
@@ -50,7 +55,7 @@ class Shell:
             [*COMMAND, *arguments],
             cwd=self.folder,
             env=self.environment,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - a shell's background jobs ignore it
+            preexec_fn=_listen,  # noqa: PLW1509 - a shell's background jobs, and those of `nohup`, ignore them
             **options,
         )
 

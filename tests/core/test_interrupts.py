@@ -30,6 +30,7 @@ def listening(monkeypatch):
     before = {number: signal.getsignal(number) for number in interrupts.STOPPING}
     # The tests may run as a background job, which ignores Ctrl-C, and `listen` would leave it so.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     interrupts.listen()
     yield
     sys.unraisablehook = hook

@@ -74,7 +74,7 @@ def test_a_random_scenario_has_a_page(seed, tmp_path):
     train = edgefl.load(scenario).server.selection.needs_losses
     result = edgefl.run(scenario, out=tmp_path, device="cpu", train=train)
     assert result.status in {"finished", "failed"}, result.error
-    assert result.status == "finished" or HOPELESS in result.error
+    assert result.status == "finished" or HOPELESS in result.error or "no device is served" in result.error
     assert edgefl.report(tmp_path, out=tmp_path / "page.html").stat().st_size
 
 

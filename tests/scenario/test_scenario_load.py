@@ -9,9 +9,10 @@ from scenario_schema import scenario_schema, validator
 
 import edgefl
 from edgefl.core.errors import InputError
+from edgefl.core.written_yaml import NotYaml
 from edgefl.scenario import dump, load, shipped
 from edgefl.scenario.sweep_file import load_sweep
-from edgefl.scenario.yaml_reader import NotYaml, parse
+from edgefl.scenario.yaml_reader import parse
 
 SHIPPED = list(shipped.scenarios().values())
 LARGE = {"allow_nan": False, "allow_infinity": False, "max_value": 1e12}

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgefl.core.paths import shipped_folder
+from edgefl.core.written_yaml import NotYaml
 from edgefl.scenario.source import read
-from edgefl.scenario.yaml_reader import NotYaml, parse
+from edgefl.scenario.yaml_reader import parse
 
 OF_THE_PARSER = (
     "token",

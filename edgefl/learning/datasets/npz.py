@@ -135,10 +135,8 @@ def _array(archive: zipfile.ZipFile, name: str, path: Path) -> Array:
             text = f"is not a .npz file of plain arrays: {name} has Python objects"
             raise InputError(f"data.path: {path}: {text}: save numbers, or texts with {name}.astype(str)")
         promised_bytes = file.tell() + math.prod(shape) * dtype.itemsize
-    stored_bytes = promised_bytes
-    if member.compress_type == zipfile.ZIP_STORED:
-        stored_bytes = packed_bytes
-    if min(shape, default=0) < 0 or promised_bytes != member.file_size or promised_bytes > stored_bytes:
+    is_cut = member.compress_type == zipfile.ZIP_STORED and promised_bytes > packed_bytes
+    if is_cut or min(shape, default=0) < 0 or promised_bytes != member.file_size:
         raise InputError(f"data.path: {path}: is damaged: {name} is not as long as its header says")
     if promised_bytes > max(MOST_RATIO * packed_bytes, LEAST_BOUND_BYTES):
         text = f"{name} unpacks to more than {MOST_RATIO} times its size"
