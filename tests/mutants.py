@@ -116,8 +116,8 @@ MUTANTS = {
     ),
     "reader": Mutant(
         "edgefl/results/reader.py",
-        "if not isinstance(targets, list) or not all(isinstance(target, dict) for target in targets):",
-        "if not isinstance(targets, list):",
+        "if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):",
+        "if not isinstance(rows, list):",
         ("tests/results",),
         "targets that are not mappings are read",
     ),

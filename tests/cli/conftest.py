@@ -16,12 +16,12 @@ COMMAND = [sys.executable, "-m", "edgefl"]
 USUAL_PROCESSES = "2"
 
 
-@dataclass(frozen=True)
 def _listen():
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
 
+@dataclass(frozen=True)
 class Shell:
     """Runs edgefl in an empty home and working directory.
 
