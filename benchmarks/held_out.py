@@ -50,7 +50,7 @@ def told_by(title, errors):
 
 
 def sessions():
-    """Return E2FL's rounds by network, each of which has a session."""
+    """Return E2FL's rounds by network; each network has its own session."""
     found = {}
     for row in rows_of(HERE / "e2fl-rounds.csv"):
         numbers = {key: float(value) for key, value in row.items() if key != "network"}

@@ -10,7 +10,7 @@ from edgefl.core.errors import InputError
 from edgefl.core.section import nearest, shown
 from edgefl.world.compute_law import USUAL_PASSES, ForwardCounts
 
-CREATOR = "edgefl calibrate"  # in its files, by which edgefl knows its own
+CREATOR = "edgefl calibrate"  # this name in a file says that edgefl has written it
 PHASES = ("setup", "download", "train", "evaluate", "upload", "idle")
 TEXTS = ("device", "phase", "network", "round")
 NUMBERS = ("seconds", "bytes", "joules", "batch_size", "steps", "samples", "clients", "clock_hz")

@@ -136,7 +136,7 @@ def _failure(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename:  # such as a full disk
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return f"standard output: {error.strerror}"
+        return f"the output cannot be written: {error.strerror}"
     return str(error)
 
 

@@ -88,7 +88,7 @@ class Training(Section):
     adagrad_eps: PositiveFloat = 1e-10  # Added to the root of Adagrad's sum of squares.
     rmsprop_alpha: Share = 0.99  # Decay of RMSprop's mean of squares.
     rmsprop_eps: PositiveFloat = 1e-8  # Added to the root of RMSprop's mean of squares.
-    # Factor of the parameters in the gradient; with AdamW that of the learning rate, by which parameters shrink.
+    # Factor of the parameters in the gradient. With AdamW a step shrinks them by lr times this factor.
     weight_decay: NonNegativeFloat = 0.0
     clip_norm: PositiveFloat | None = None  # Largest norm of a step's gradient; longer ones are shortened to it.
     # The loss that training minimises; by default that of the model, which is the cross-entropy for most.

@@ -77,6 +77,13 @@ def _number_or(section: type[Section], number: Any) -> PlainValidator:
     return PlainValidator(parse, json_schema_input_type=number | section)
 
 
+def _number_of(value: float | Section, key: str) -> float:
+    """Return a number that holds for all, or the one that a section has for a key."""
+    if isinstance(value, Section):
+        return float(getattr(value, key))
+    return value
+
+
 def _dump_number_or(value: float | Section) -> Any:
     """Return a number or a section in the form that `_number_or` reads."""
     if isinstance(value, Section):
@@ -108,9 +115,7 @@ class Faults(Section):
 
     def probability(self, way: Way) -> float:
         """Return the probability that an attempt in a direction fails."""
-        if isinstance(self.failure_probability, FailureProbability):
-            return self.failure_probability.downlink if way == "down" else self.failure_probability.uplink
-        return self.failure_probability
+        return _number_of(self.failure_probability, f"{way}link")
 
     @property
     def hopeless_s(self) -> float | None:
@@ -218,12 +223,12 @@ class Radio(Section):
     # Whether the large-scale channel holds for a round, as where a device began, or follows it in time.
     large_scale: LargeScaleChoice = LargeScaleChange()
     fading: Annotated[Fading, FADING] = Rayleigh()  # Fast fading from slot to slot.
-    # Speed by which the channel of a slower device fades, as people and vehicles around it move.
+    # The channel of a slower device fades as if it moved this fast, because people and vehicles around it move.
     least_speed_mps: Annotated[float, Field(ge=0, le=1000)] = 0.0
     rate: Annotated[Rate, RATES] = ShannonRate()  # Bits per second at a signal-to-noise ratio.
     allocation: Annotated[Allocation, ALLOCATIONS] = EqualAllocation()  # How the band is divided among transfers.
     uplink: Annotated[MultipleAccess, MULTIPLE_ACCESS] = Orthogonal()  # How the uploads of a cell share its uplink.
-    # Least power of a reference signal with which a device is served; by default all are.
+    # A device is served only if it receives a reference signal at this power or more; by default all are served.
     least_rsrp_dbm: Decibels | None = None
     # How devices set their transmit powers that have no `devices.power_control`.
     power_control: Annotated[PowerControl, POWER_CONTROLS] = FullPower()
@@ -367,15 +372,11 @@ class Radio(Section):
 
     def noise_figure_of(self, receiver: Literal["base_station", "device"]) -> float:
         """Return the noise figure of one kind of receivers in decibels."""
-        if isinstance(self.noise_figure_db, NoiseFigure):
-            return float(getattr(self.noise_figure_db, receiver))
-        return self.noise_figure_db
+        return _number_of(self.noise_figure_db, receiver)
 
     def access_of(self, way: Way) -> float:
         """Return the time of access to the radio before the first bit of a message [s]."""
-        if isinstance(self.access_s, AccessTime):
-            return self.access_s.downlink if way == "down" else self.access_s.uplink
-        return self.access_s
+        return _number_of(self.access_s, f"{way}link")
 
     @property
     def blocks(self) -> int:

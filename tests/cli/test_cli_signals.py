@@ -75,13 +75,13 @@ def test_signals_that_follow_each_other(edgefl, running):
 @pytest.mark.parametrize(
     ("command", "streams", "code", "said"),
     [
-        ("run s.yaml -o out --no-train", ">/dev/full", 1, "standard output: No space left on device"),
+        ("run s.yaml -o out --no-train", ">/dev/full", 1, "the output cannot be written: No space left on device"),
         ("run s.yaml -o out --no-train", ">&-", 0, ""),
         ("run s.yaml -o out --no-train", "2>&- >/dev/null", 0, ""),
         ("run s.yaml -o out --no-train", "2>/dev/full >/dev/null", 0, ""),
         ("run nowhere.yaml", "2>/dev/full", 2, ""),
         ("run nowhere.yaml", "2>&-", 2, ""),
-        ("list models", ">/dev/full", 1, "standard output: No space left on device"),
+        ("list models", ">/dev/full", 1, "the output cannot be written: No space left on device"),
     ],
 )
 def test_closed_and_full_streams(tmp_path, command, streams, code, said):

@@ -36,7 +36,7 @@ class Testbed(NamedTuple):
     counter_example: str | None  # the recipe that predicts the same by a simpler law
     title: str  # of its panel
     unit: str  # of its numbers
-    # The rows of each quantity of which a number, or a part of it, is among those that the recipe was calibrated on.
+    # By quantity, the rows whose numbers, or parts of them, the recipe was calibrated on.
     fitted: Mapping[str, frozenset[str] | None] = MappingProxyType({})  # None: all rows
 
     def is_fitted(self, cell: Cell) -> bool:

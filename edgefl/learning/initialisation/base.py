@@ -41,7 +41,7 @@ class Initialisation(Member):
         return present
 
     def begins_from_zeros(self, session: int) -> bool:
-        """Return whether a session takes over zeros in place of the last session's model, such as for its teacher."""
+        """Return whether a session gets zeros instead of the last session's model, for example as its teacher."""
         return False
 
     def pilot_blend(self) -> Blend:

@@ -172,9 +172,9 @@ class BandClock:
         rows = self._rows
         if not len(rows):
             return
-        new = self._shares_now is None
-        if self._shares_now is None:
-            self._shares_now = self._shares()
+        shares = self._shares_now
+        if shares is None:
+            shares = self._shares()
         horizon = int((rows.limit_slots - rows.slots).min())  # the nearest limit
         if self._memory is not None:
             horizon = min(horizon, self._memory.every_slots)
@@ -183,10 +183,11 @@ class BandClock:
             if change_s < np.inf:  # a change within a slot counts from the next slot on
                 horizon = min(horizon, max(steps_begun(change_s, self._slot_s) - self._slot, 1))
         self._horizon = horizon
-        self._ahead = self._engines.divide(rows, self._shares_now.carried_hz, self._slot, horizon)
+        self._ahead = self._engines.divide(rows, shares.carried_hz, self._slot, horizon)
         slots = min(self._ahead.slots, horizon)
-        if new or self._slot_shares is not None:
-            self._put_on_air(self._shares_now, slots)
+        if shares is not self._shares_now or self._slot_shares is not None:
+            self._put_on_air(shares, slots)
+        self._shares_now = shares
         self._version += 1
         self._wake_after(slots)
 

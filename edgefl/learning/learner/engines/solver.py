@@ -36,7 +36,7 @@ class Solver:
         return self.training.has_adams_moments or self.training.epoch_lr_decay != 1.0 or has_phases
 
     def moments(self, w: Tensor) -> list[Tensor]:
-        """Return new moments of the gradients, with which a round begins, as `Training.moments` counts them."""
+        """Return as many zero vectors as the optimiser has moments of the gradients: a round begins with these."""
         return [w.new_zeros(w.shape) for _ in range(self.training.moments)]
 
     def step(
