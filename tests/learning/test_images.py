@@ -4,6 +4,7 @@ import gzip
 import io
 import os
 import pickle
+import zipfile
 
 import numpy as np
 import pytest
@@ -196,6 +197,56 @@ def test_cifar10_npz(tmp_path, caplog):
     assert same(data, (moved, y), (moved[:4], y[:4]))
     assert data.lacks == "49,991 of 50,000 training samples and 9,996 of 10,000 test samples"
     assert caplog.messages == [f"data: {tmp_path / 'cifar10_12k.npz'} lacks {data.lacks} of CIFAR-10"]
+
+
+def tiles(count):
+    """Images [count, 32, 32, 3]: the n-th has the colour n, and white in its second column."""
+    numbers = np.arange(count)
+    x = np.zeros((count, 32, 32, 3), np.uint8)
+    x += np.stack([numbers % 256, numbers // 256, 0 * numbers], axis=-1)[:, None, None].astype(np.uint8)
+    x[:, :, 1] = 255
+    return x
+
+
+def write_mosaics(path, labels, mosaics=(4000, 2000)):
+    """Write an archive of mosaics of 2,000 images, and labels.npz."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for part, count in zip(("train", "test"), mosaics, strict=True):
+            for begin in reversed(range(0, count, 2000)):  # names, not places in the archive, order them
+                grid = tiles(count)[begin : begin + 2000].reshape(40, 50, 32, 32, 3).transpose(0, 2, 1, 3, 4)
+                encoded = io.BytesIO()
+                Image.fromarray(grid.reshape(1280, 1600, 3)).save(encoded, "webp", lossless=True, method=0)
+                archive.writestr(f"{part}/{begin:05}.webp", encoded.getvalue())
+        content = io.BytesIO()
+        np.savez(content, **labels)
+        archive.writestr("labels.npz", content.getvalue())
+
+
+@pytest.mark.oracle
+def test_cifar10_mosaics(tmp_path):
+    """Found before a part, and after whole sets."""
+    labels = {"train_y": np.arange(3990) % 10, "test_y": np.arange(7)}
+    write_mosaics(tmp_path / "cifar10_webp.zip", labels)
+    (tmp_path / "cifar10_12k.npz").write_bytes(b"never read")
+    train, test = (tiles(count).transpose(0, 3, 1, 2) for count in (3990, 7))
+    for _ in range(2):  # decoded, then mapped
+        data = Cifar10(path=tmp_path).load()
+        assert same(data, (train, labels["train_y"]), (test, labels["test_y"]))
+        assert data.lacks == "46,010 of 50,000 training samples and 9,993 of 10,000 test samples"
+    np.savez(tmp_path / "cifar10.npz", train_x=test, train_y=labels["test_y"], test_x=test, test_y=labels["test_y"])
+    assert len(Cifar10(path=tmp_path).load().train_y) == 7
+
+
+@pytest.mark.oracle
+def test_wrong_mosaics(tmp_path):
+    path = tmp_path / "cifar10_webp.zip"
+    labels = {"train_y": np.zeros(2001, int), "test_y": np.zeros(7, int)}
+    write_mosaics(path, labels, (2000, 2000))
+    fails(Cifar10(path=tmp_path), path, "train: y must be one label a sample, [2000], got (2001,)")
+    write_mosaics(path, {"train_y": labels["test_y"]}, (2000, 0))
+    fails(Cifar10(path=tmp_path), path, "labels.npz with train_y and test_y, and mosaics of 40 x 50 images", "test_y")
+    path.write_bytes(path.read_bytes()[:1000])
+    fails(Cifar10(path=tmp_path), path, "is not a zip file")
 
 
 def test_a_whole_set_lacks_nothing():

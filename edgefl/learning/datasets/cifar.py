@@ -16,6 +16,7 @@ from edgefl.core.errors import InputError
 from edgefl.core.files import read_bytes
 from edgefl.core.mapping_files import check_pickle
 from edgefl.learning.datasets.base import Arrays, Data, Dataset, find, missing_samples, standardisation
+from edgefl.learning.datasets.mosaics import read_mosaics
 from edgefl.learning.datasets.npz import read_npz
 
 log = logging.getLogger("edgefl")
@@ -32,13 +33,15 @@ class Cifar10(Dataset):
     """CIFAR-10: 50,000 + 10,000 colour images 32x32 in 10 classes (Krizhevsky, 2009)."""
 
     def load(self) -> Data:
-        """Read the Python batches, or a .npz with all images or a part of them; [3, 32, 32]."""
+        """Read the Python batches, or a .npz or mosaics with all images or a part of them; [3, 32, 32]."""
         npz = "cifar10.npz or cifar10_12k.npz (train_x, train_y, test_x, test_y)"
         remedy = REMEDY.format(npz=npz, folder="cifar-10-batches-py", archive="cifar-10-python.tar.gz")
-        candidates = [f"cifar-10-batches-py/{BATCHES[0]}", "cifar10.npz", "cifar10_12k.npz"]
+        candidates = [f"cifar-10-batches-py/{BATCHES[0]}", "cifar10.npz", "cifar10_webp.zip", "cifar10_12k.npz"]
         found = find(self.path, candidates, remedy, [BATCHES[0], "test_batch"], fetched_as="cifar10")
         if found.suffix == ".npz":
             arrays = read_npz(found, 10)
+        elif found.suffix == ".zip":
+            arrays = read_mosaics(found, 10)
         else:
             train = [found.with_name(name) for name in BATCHES]
             arrays = read_batches(train, found.with_name("test_batch"), "labels", 10, remedy)
