@@ -1,11 +1,11 @@
 """Reading of plain files only, writing of files that are either whole or absent, and locks of folders."""
 
 import errno
-import fcntl
 import os
 import re
 import secrets
 import stat
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader, TextIOWrapper
@@ -19,6 +19,8 @@ MOST_NAME_BYTES = 200  # of the part of a file's name that the user has chosen; 
 MOST_LINE_BYTES = 2**20
 HALF_WRITTEN = ".part"  # suffix of the name that a file has while it is written; the name begins with a dot
 TOKEN_BYTES = 6  # of the random part of that name
+LOCK_TRIES = 3  # as another process may hold a lock for an instant, to see whether it is free
+LOCK_PAUSE_S = 0.01  # between two of them
 # Other programs use .part, too, but not with twelve hexadecimal digits before it.
 _TEMPORARY = re.compile(rf"\..*\.[0-9a-f]{{{2 * TOKEN_BYTES}}}\.part", re.DOTALL)
 
@@ -167,8 +169,7 @@ class _Part:
         name = f".{cut_to_bytes(path.name, MOST_NAME_BYTES)}.{secrets.token_hex(TOKEN_BYTES)}{HALF_WRITTEN}"
         self._temporary = path.with_name(name)
         # Not by `tempfile`, whose mode 0600 would keep results from being shared.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        self.stream: BinaryIO = os.fdopen(os.open(self._temporary, flags, 0o666), "wb")
+        self.stream: BinaryIO = self._temporary.open("xb")
 
     def to_disk(self) -> None:
         """Wait until the content is on the disk."""
@@ -265,6 +266,10 @@ def _makes(folder: Path) -> bool:
     return True
 
 
+# Flags of opening, of which a system has some.
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # a link might lead to a user's file
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # for a pipe that lies in place of a lock
+_BINARY = getattr(os, "O_BINARY", 0)  # Windows would write line ends in its own way
 # Files that this process has locked. The lock belongs to the open file, which forked processes share.
 _locked_files: WeakSet[BinaryIO] = WeakSet()
 
@@ -282,7 +287,7 @@ def locked(path: Path, *, make: bool = True) -> BinaryIO:
         Taken: another process has locked it.
         InputError: it cannot be written.
     """
-    flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW  # a link might lead to a user's file
+    flags = os.O_RDWR | os.O_APPEND | _NO_LINK | _BINARY
     if make:
         flags |= os.O_CREAT
     try:
@@ -292,9 +297,8 @@ def locked(path: Path, *, make: bool = True) -> BinaryIO:
     except OSError as error:
         raise InputError(f"{path.parent}: cannot be written: {error.strerror}; choose another folder with -o") from None
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # Its last holder may have removed it since it was opened: then it locks nothing.
-        held = os.path.samestat(os.fstat(file.fileno()), path.stat())
+        held = _lock(file.fileno()) and os.path.samestat(os.fstat(file.fileno()), path.stat())
     except OSError:
         held = False
     if not held:
@@ -313,19 +317,28 @@ def taken(path: Path) -> Taken:
 def is_locked(path: Path) -> bool:
     """Return whether a process holds the lock of a file, or may hold it, as the file cannot be opened."""
     try:
-        # Without waiting if a pipe lies in its place.
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        # NFS locks only what is open for writing; the results of others may be open for reading only.
+        access = os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY
+        handle = os.open(path, access | _NO_LINK | _NO_WAIT)
     except FileNotFoundError:
         return False
     except OSError:
         return True
     try:
-        # Shared: two processes that ask at the same time do not take each other for the holder.
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
+        return not _lock(handle)
     finally:
         os.close(handle)  # which releases the lock
+
+
+def _lock(handle: int) -> bool:
+    """Lock an open file until it is closed; return False if it is locked elsewhere, or its disk has no locks."""
+    from filelock import lock_descriptor  # late: many commands lock nothing
+
+    with suppress(OSError):
+        for _ in range(LOCK_TRIES):
+            if lock_descriptor(handle, blocking=False):
+                return True
+            time.sleep(LOCK_PAUSE_S)
     return False
 
 
@@ -339,4 +352,5 @@ def _release_inherited() -> None:
             os.close(nowhere)
 
 
-os.register_at_fork(after_in_child=_release_inherited)
+if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
+    os.register_at_fork(after_in_child=_release_inherited)

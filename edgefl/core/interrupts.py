@@ -17,7 +17,9 @@ from types import FrameType
 
 REPEATED_S = 2.0  # after the first signal, in which further ones count as the same
 REDELIVERY_S = 0.01  # after which a lost interrupt is raised again
-STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last when a terminal is closed
+STOPPING = [signal.SIGINT, signal.SIGTERM]
+if hasattr(signal, "SIGHUP"):  # when a terminal is closed; not on Windows
+    STOPPING.append(signal.SIGHUP)
 
 
 class _Listener:
@@ -110,6 +112,9 @@ def deferred() -> Iterator[None]:
 @contextmanager
 def blocked() -> Iterator[None]:
     """Block the signals in processes that are started in the block, until they call `unblock`."""
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows, where no process inherits signals
+        yield
+        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     try:
         yield
@@ -126,4 +131,5 @@ def ignore() -> None:
 
 def unblock() -> None:
     """Receive the signals that `blocked` has kept away."""
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)

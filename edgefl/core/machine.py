@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import platform
-import resource
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-MEMINFO = Path("/proc/meminfo")
 CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+PEAK = "peak_memory_bytes"  # in the manifest
 ADDRESS_SPACE = "ulimit -v"  # the name of a limit that a shell sets
 CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 CPUINFO = Path("/proc/cpuinfo")
@@ -42,12 +42,29 @@ LOADER_COMPLAINTS = ("failed to map segment from shared object", "cannot map zer
 
 
 def available_bytes() -> int:
-    """Return the available memory [bytes], within a container's limit; without /proc, all memory of the machine."""
-    if not MEMINFO.exists():
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    available = 1024 * int(MEMINFO.read_text().split("MemAvailable:")[1].split()[0])
+    """Return the available memory [bytes], within a container's limit."""
+    import psutil  # late: many commands do not ask
+
+    available = int(psutil.virtual_memory().available)
     limit = _line(CONTAINER_LIMIT)
     return min(available, int(limit)) if limit.isdigit() else available  # "max" without a limit
+
+
+def peak_memory_bytes() -> dict[str, int]:
+    """Return the peak memory of this process since its start, and of its largest ended child, under their names.
+
+    Windows does not tell the latter. A forked child shares pages with its parent, so the two do not add up.
+    """
+    try:
+        import resource
+    except ImportError:  # on Windows
+        import psutil
+
+        return {PEAK: psutil.Process().memory_info().peak_wset}
+    unit_bytes = 1 if sys.platform == "darwin" else 1024
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return {PEAK: unit_bytes * own, "largest_child_bytes": unit_bytes * child}
 
 
 def prefer_huge_pages() -> None:
@@ -129,13 +146,16 @@ def one_numpy_thread() -> Iterator[None]:
 
 def memory_limits() -> dict[str, int]:
     """Return the limits of this process's memory [bytes] by their names."""
-    limits = {"machine": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")}
+    import psutil
+
+    limits = {"machine": int(psutil.virtual_memory().total)}
     container = _line(CONTAINER_LIMIT)
     if container.isdigit():
         limits["container"] = int(container)
-    address_space, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if address_space != resource.RLIM_INFINITY:
-        limits[ADDRESS_SPACE] = address_space
+    if hasattr(psutil, "RLIMIT_AS"):  # on Linux
+        address_space, _ = psutil.Process().rlimit(psutil.RLIMIT_AS)
+        if address_space != psutil.RLIM_INFINITY:
+            limits[ADDRESS_SPACE] = address_space
     return limits
 
 

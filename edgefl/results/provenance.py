@@ -3,9 +3,7 @@
 import hashlib
 import os
 import platform
-import resource
 import subprocess
-import sys
 from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import version
@@ -13,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from edgefl.core.files import opened
-from edgefl.core.machine import processor
+from edgefl.core.machine import peak_memory_bytes, processor
 from edgefl.core.version import edgefl_version
 from edgefl.records.result_files import ResultFile
 from edgefl.results.result_tables import result_files
@@ -46,16 +44,8 @@ def cpu_s() -> float:
 
 
 def used_resources(cpu_began_s: float) -> dict[str, float]:
-    """Return the run's processor time, the peak memory of this process, and that of its largest child.
-
-    A forked child shares pages with its parent, so the two do not add up. The memory is that since a process' start; a
-    process with several runs has that of the largest.
-    """
-    unit_bytes = 1 if sys.platform == "darwin" else 1024
-    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    used = {"peak_memory_bytes": unit_bytes * own, "largest_child_bytes": unit_bytes * child}
-    return {"cpu_s": round(cpu_s() - cpu_began_s, 3), **used}
+    """Return the run's processor time, and the peak memory: a process with several runs has that of the largest."""
+    return {"cpu_s": round(cpu_s() - cpu_began_s, 3), **peak_memory_bytes()}
 
 
 def environment(*, git: bool) -> dict[str, Any]:

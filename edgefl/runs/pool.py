@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from edgefl.core import interrupts
-from edgefl.core.machine import available_bytes, collect_rarely
+from edgefl.core.machine import available_bytes, collect_rarely, peak_memory_bytes
 from edgefl.runs.main_guard import EXIT_NO_GUARD, MissingGuardError, program_path
 from edgefl.runs.workers import Answer, Died, answered
 
@@ -150,8 +150,6 @@ class _Process:
 def _serve(connection: Connection, work: Callable[[Any], Any], settings: dict[str, str]) -> None:
     """Run tasks until the parent closes the connection or dies."""
     os.environ.update(settings)  # before torch is imported, which reads them once
-    import resource
-
     collect_rarely()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     interrupts.listen()
@@ -161,10 +159,7 @@ def _serve(connection: Connection, work: Callable[[Any], Any], settings: dict[st
         while True:
             value = answered(work, connection.recv())
             # The learner of a task may have worker processes, whose memory counts, too.
-            own = resource.getrusage(resource.RUSAGE_SELF)
-            children = resource.getrusage(resource.RUSAGE_CHILDREN)
-            taken_kb = own.ru_maxrss + children.ru_maxrss
-            connection.send((value, taken_kb * 1024))
+            connection.send((value, sum(peak_memory_bytes().values())))
     gc.freeze()  # a last collection would take a second with torch
 
 

@@ -1,7 +1,7 @@
 """Estimates of a ledger's memory and of the results' disk space, before a run begins."""
 
 import logging
-import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -154,12 +154,12 @@ def free_bytes(folder: Path) -> float | None:
     while not existing.exists():
         existing = existing.parent
     try:
-        system = os.statvfs(existing)
+        disk = shutil.disk_usage(existing)
     except OSError:
         return None
-    if system.f_blocks == 0:  # the file system does not tell
+    if disk.total == 0:  # the file system does not tell
         return None
-    return float(system.f_bavail * system.f_frsize) + _earlier_bytes(folder)
+    return float(disk.free) + _earlier_bytes(folder)
 
 
 def _earlier_bytes(folder: Path) -> int:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from edgefl.core.errors import InputError
-from edgefl.core.machine import tightest_limit
+from edgefl.core.machine import PEAK, peak_memory_bytes, tightest_limit
 from edgefl.core.units import BYTES, quantity, seconds
 from edgefl.runs.data_division import divide
 from edgefl.runs.emulation import Options
@@ -82,9 +82,7 @@ def _whole_s(families: Sequence[Family], tried: Sequence[Scenario], options: Swe
 
 def _memory(processes: int) -> str:
     """Return what all processes need, as much as this one, which has run the first rounds."""
-    import resource
-
-    each_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    each_bytes = peak_memory_bytes()[PEAK]
     name, limit_bytes = tightest_limit()
     needed = f"about {quantity(processes * each_bytes, BYTES)}, {quantity(each_bytes, BYTES)} for each process"
     return f"{needed}; there are {quantity(limit_bytes, BYTES)} ({name})"

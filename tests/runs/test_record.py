@@ -1,6 +1,5 @@
 """Records are believed only if they are what was written there: damage costs time, never a result."""
 
-import fcntl
 import hashlib
 import json
 import logging
@@ -11,6 +10,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
+import filelock
 import numpy as np
 import pytest
 from kills import Killed, kill_at
@@ -361,13 +361,13 @@ def test_a_run_that_has_ended_meanwhile_is_not_replaced(how, tmp_path, monkeypat
 def test_lock_on_a_removed_file_does_not_count(tmp_path, monkeypatch):
     """The first process removes the journal when it has finished, between our opening the file and locking it."""
     file = tmp_path / "out" / "checkpoints" / JOURNAL
-    flock = fcntl.flock
+    lock_descriptor = filelock.lock_descriptor
 
-    def flock_late(*arguments):
+    def lock_late(*arguments, **options):
         file.unlink()
-        return flock(*arguments)
+        return lock_descriptor(*arguments, **options)
 
-    monkeypatch.setattr(fcntl, "flock", flock_late)
+    monkeypatch.setattr(filelock, "lock_descriptor", lock_late)
     with pytest.raises(Taken):
         locked(file)
 

@@ -22,8 +22,7 @@ def disk(monkeypatch):
     """Sets how much is free on every disk."""
 
     def leave(free):
-        found = SimpleNamespace(f_bavail=free, f_frsize=1, f_blocks=10**9)
-        monkeypatch.setattr(result_needs.os, "statvfs", lambda _: found)
+        monkeypatch.setattr(result_needs.shutil, "disk_usage", lambda _: SimpleNamespace(total=10**9, free=free))
 
     return leave
 
@@ -96,7 +95,7 @@ def test_results_that_are_replaced_count_as_free(disk, tmp_path):
 
 @pytest.mark.oracle
 def test_file_system_without_counts_is_not_checked(monkeypatch, tmp_path):
-    monkeypatch.setattr(result_needs.os, "statvfs", lambda _: SimpleNamespace(f_bavail=0, f_frsize=1, f_blocks=0))
+    monkeypatch.setattr(result_needs.shutil, "disk_usage", lambda _: SimpleNamespace(total=0, free=0))
     assert free_bytes(tmp_path) is None
     assert edgefl.run({**BASE, "rounds": 1}, out=tmp_path / "out").status == "finished"
 
