@@ -49,6 +49,8 @@ lock: .venv/.ready
 	build/lock/bin/python -m pip install --quiet --disable-pip-version-check uv
 	build/lock/bin/uv pip compile pyproject.toml requirements/build.in --extra dev --constraint constraints.txt --universal --python-version 3.11 \
 		--generate-hashes --no-header --no-annotate --output-file requirements/locked.txt
+	build/lock/bin/uv pip compile requirements/release.in --constraint constraints.txt --universal --python-version 3.11 \
+		--generate-hashes --no-header --no-annotate --output-file requirements/release.txt
 
 demo: light
 	$(BIN)/edgefl run scenarios/quickstart.yaml -o results/demo --overwrite
@@ -116,11 +118,11 @@ workflows:
 	build/workflows/bin/actionlint
 	build/workflows/bin/zizmor --offline --pedantic .github
 
-# dist/: the wheel and the sources.
+# dist/: the wheel and the sources. Each file of what builds them must have the SHA-256 in requirements/release.txt.
 wheel:
 	$(PYTHON) -m venv build/wheel
-	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check build
-	build/wheel/bin/python -m build --outdir dist
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/release.txt
+	build/wheel/bin/python -m hatchling build --directory dist
 
 # V=0.4.0: the version and its date in all files that name them, and the fragments of changes/ as its section of CHANGELOG.md.
 version: setup

@@ -27,6 +27,14 @@ def test_each_line_is_a_version_with_its_hashes_and_nothing_else():
     assert len(locked()) > 100
 
 
+def test_what_builds_a_release_has_the_same_hashes():
+    release = (HOME / "requirements" / "release.txt").read_text()
+    entries = [entry[0] for entry in ENTRY.finditer(release)]
+    assert "".join(entries) == release
+    assert {normalised(ENTRY.match(entry)[1]) for entry in entries} >= {"hatchling", "pathspec", "pluggy"}
+    assert all(entry in text() for entry in entries)
+
+
 def test_the_base_of_the_image_is_one_and_the_same():
     """A tag is moved with each release, a digest names the bytes."""
     bases = re.findall(r"^FROM (\S+)", (HOME / "Dockerfile").read_text(), re.MULTILINE)
