@@ -171,6 +171,7 @@ ATTRIBUTES = {
     "cool_s": "devices.compute.throttling.cool_s",
     "capacity_mah": "devices.battery.capacity_mah",
     "voltage_v": "devices.battery.voltage_v",
+    "memory_bytes": "devices.memory_bytes",
 }
 """The scenario key of each attribute. An attribute's position keys its draws: append new ones, and never reorder."""
 

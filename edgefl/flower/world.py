@@ -35,9 +35,12 @@ def as_world(scenario: Scenario, app: AppFolder, operations: Said) -> Scenario:
     asked = scenario.server
     if asked.participants is not None or not isinstance(asked.selection, UniformSelection):
         log.warning("server.participants and server.selection: not used, as the ServerApp decides who takes part")
+    groups = [group.model_copy(update={"memory_bytes": None}) for group in scenario.devices.groups]
+    # Only the app knows what its ClientApp needs.
+    devices = scenario.devices.model_copy(update={"memory_bytes": None, "groups": tuple(groups)})
     policy = FlowerApp(app=app.name, version=app.version, run_config=app.run_config, operations=operations)
     server = ServerSection(policy=policy, selection=UniformSelection(), on_departure=scenario.server.on_departure)
-    return scenario.model_copy(update={"server": server, "rounds": MOST_ROUNDS})
+    return scenario.model_copy(update={"devices": devices, "server": server, "rounds": MOST_ROUNDS})
 
 
 def with_rounds(scenario: Scenario, rounds: int) -> Scenario:

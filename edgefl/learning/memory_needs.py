@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
+from edgefl.core.arrays import Floats, Ints
 from edgefl.core.errors import InputError
 from edgefl.core.machine import tightest_limit
 from edgefl.core.units import BYTES, quantity
@@ -14,6 +17,7 @@ from edgefl.learning.algorithms import Algorithm
 from edgefl.learning.algorithms.trial import first_round, zeros
 from edgefl.learning.datasets import Data
 from edgefl.learning.models import Model
+from edgefl.learning.models.base import LayerCost
 from edgefl.learning.torch_device import gpu_bytes
 from edgefl.learning.training_section import Training
 
@@ -135,6 +139,38 @@ def _check(needs: MemoryNeeds, name: str, limit_bytes: float) -> None:
     text = f"learning needs at least {quantity(needs.total_bytes, BYTES)} of memory, most of it "
     text += f"({quantity(largest.bytes, BYTES)}) for {largest.what}, and there are {quantity(limit_bytes, BYTES)}"
     raise InputError(f"model: {text} ({name}): {largest.remedy}, or run it with --no-train")
+
+
+class StepMemory(NamedTuple):
+    """The least memory that a device needs for one step of training."""
+
+    vectors_bytes: float  # for vectors of the model's size, and frozen parameters
+    sample_bytes: float  # for each sample of the step: its values, and what the backward pass needs of its activations
+
+    def of(self, samples: Ints) -> Floats:
+        """Return the bytes [n] that steps of `samples` [n] need."""
+        return np.asarray(self.vectors_bytes + self.sample_bytes * samples)
+
+
+def step_memory(
+    model: Model, algorithm: Algorithm, training: Training, data: Data, front: LayerCost | None = None
+) -> StepMemory:
+    """Return the least memory that a device needs for a step of training; of the model's `front` if it is cut.
+
+    A device holds the received model, its own, its gradient, the optimiser's moments and what the algorithm keeps.
+    """
+    number_bytes = BYTES_OF[data.dtype]
+    vectors = 3 + vectors_of(algorithm).states + training.moments
+    sample_bytes = float(number_bytes * math.prod(data.shape))
+    if front is not None:
+        return StepMemory(float(number_bytes * vectors * front.parameters), sample_bytes + number_bytes * front.outputs)
+    shape_and_outputs = (data.shape, data.outputs)
+    trained = model.payload_parameters(*shape_and_outputs) + model.kept_parameters(*shape_and_outputs)
+    frozen = model.frozen_parameters(*shape_and_outputs)
+    return StepMemory(
+        float(number_bytes * (vectors * trained + frozen)),
+        sample_bytes + model.activation_bytes(*shape_and_outputs, tokens=data.tokens),
+    )
 
 
 class Vectors(NamedTuple):

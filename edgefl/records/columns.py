@@ -87,7 +87,7 @@ ROUND_COLUMNS = (
     ),
     _number("test_loss", "", "loss of the global model on the test set; empty where it was not tested"),
     _number("test_accuracy", "", "accuracy of the global model on the test set, 0 to 1; empty where it was not tested"),
-    _count("failed", "participations that a failed transfer or handover ended"),
+    _count("failed", "participations that ended by a failed transfer or handover, or for lack of memory"),
     _number("wasted_j", "J", "energy of participations whose update was not used"),
     _count("present", "devices that were present when the round began"),
     _count("arrivals", "devices that arrived during the round"),
@@ -210,9 +210,9 @@ DEVICE_COLUMNS = (
     _text(
         "status",
         "`received`, `download_failed`, `upload_failed` (also of a device that `radio.uplink: aircomp` kept silent), "
-        "`handover_failed`, `polled`, `answered` (a message besides training), `reported` (its channel, in a row of "
-        "its own), `evaluated` and `evaluation_failed` (of the round's new model, in a row of its own), or what cut it "
-        "short: `late`, `departed`, `unfinished` (the end of the run)",
+        "`handover_failed`, `out_of_memory` (refused before the download), `polled`, `answered` (a message besides "
+        "training), `reported` (its channel, in a row of its own), `evaluated` and `evaluation_failed` (of the round's "
+        "new model, in a row of its own), or what cut it short: `late`, `departed`, `unfinished` (the end of the run)",
     ),
     _bytes("bytes_down", "bytes received"),
     _bytes("bytes_up", "bytes sent"),

@@ -5,6 +5,7 @@ Others are failures (`edgefl.server.participation.FAILED`) and causes of interru
 
 RECEIVED = "received"
 LATE = "late"
+OUT_OF_MEMORY = "out_of_memory"  # the device cannot hold a step of training, and has refused before the download
 ANSWERED = "answered"  # the device has answered a message that did not ask for training
 POLLED = "polled"  # the device was asked for a loss or a norm and not chosen, with or without an answer
 REPORTED = "reported"  # the device only reported its channel, before participants were chosen

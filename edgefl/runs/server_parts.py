@@ -146,6 +146,7 @@ def server_of(
         roster=roster,
         observers=observers,
         meter=meter or NO_METER,
+        lacking=around.lacking,
     )
     limits = Limits(
         deadline_s=scenario.server.deadline_s or float("inf"),

@@ -7,15 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from edgefl.core.arrays import Indices
+from edgefl.core.arrays import Indices, Ints
 from edgefl.core.errors import InputError
 from edgefl.core.per_device import HEIGHT_M, PerDevice
 from edgefl.core.returns import Array, Instance, called
 from edgefl.core.streams import Streams
+from edgefl.core.units import BYTES, quantity
 from edgefl.learning.codecs.base import BITS_PER_FLOAT
 from edgefl.learning.datasets import Data
+from edgefl.learning.memory_needs import step_memory
 from edgefl.learning.partitions.base import joined, part_sizes
 from edgefl.learning.payload import Payload, SplitPayload, measure, measure_split
+from edgefl.learning.workload import full_batch
 from edgefl.runs.compute_times import timed
 from edgefl.runs.data_checks import check
 from edgefl.runs.data_division import Divided
@@ -37,6 +40,7 @@ class Outside(NamedTuple):
     payload: Payload  # the messages and operations of a participant
     split: SplitPayload | None  # the same for each half of a cut model; None if it is not cut
     cut: int | None  # number of parameters of the front half; None if the model is not cut
+    lacking: frozenset[int]  # devices that cannot hold a step of training
 
 
 def outside(scenario: Scenario, divided: Divided, streams: Streams, control: Control = BY_SCENARIO) -> Outside:
@@ -66,7 +70,7 @@ def outside(scenario: Scenario, divided: Divided, streams: Streams, control: Con
     payload, split, cut = _payloads(scenario, data, part_sizes(parts))
     payload = timed(payload, scenario, data, world, streams)
     _check_devices(scenario, world, payload)
-    return Outside(world, groups, payload, split, cut)
+    return Outside(world, groups, payload, split, cut, _lacking(scenario, data, world, payload.samples))
 
 
 def _heights(scenario: Scenario) -> PerDevice:
@@ -99,6 +103,36 @@ def _check_devices(scenario: Scenario, world: World, payload: Payload) -> None:
     late = too_late(scenario, payload.flops, speeds, payload.down_bits + payload.up_bits)
     if late:
         log.warning("warning: %s", late)
+
+
+def _lacking(scenario: Scenario, data: Data, world: World, sizes: Ints) -> frozenset[int]:
+    """Return the devices that cannot hold a step of training; warn if there are any, and refuse if all are.
+
+    Args:
+        scenario: the model and how it trains.
+        data: the shape of a sample.
+        world: the devices with their memory.
+        sizes: [devices] samples that each device holds.
+    """
+    if np.isinf(world.memory_bytes).all():
+        return frozenset()
+    policy = scenario.server.policy
+    front = None
+    if policy.splits_model:
+        front = scenario.model.front(policy.cut_layer, data.shape, data.classes)
+    memory = step_memory(scenario.network, scenario.learning, scenario.training, data, front)
+    need_bytes = memory.of(full_batch(sizes, scenario.training.work.batch_size))
+    (lacking,) = np.nonzero(world.memory_bytes < need_bytes)
+    if not lacking.size:
+        return frozenset()
+    least = quantity(need_bytes[lacking].min(), BYTES)
+    if lacking.size == world.count:
+        text = f"no device can hold a step of training, which needs at least {least}"
+        remedy = "use a smaller model, train less of it, or give a larger memory"
+        raise InputError(f"devices.memory_bytes: {text}: {remedy}")
+    text = f"cannot hold a step of training, which needs at least {least}: they refuse as out_of_memory"
+    log.warning("warning: devices.memory_bytes: %d of %d devices %s", lacking.size, world.count, text)
+    return frozenset(lacking.tolist())
 
 
 def _payloads(scenario: Scenario, data: Data, sizes: Indices) -> tuple[Payload, SplitPayload | None, int | None]:

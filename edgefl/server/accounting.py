@@ -15,7 +15,7 @@ from edgefl.core.arrays import Floats
 from edgefl.core.times import SAME_TIME_S
 from edgefl.radio.transfers import TransferColumns, Way, columns_of
 from edgefl.records.ledger import Ledger
-from edgefl.records.statuses import LATE, NOT_CHOSEN, RECEIVED, REPORTED
+from edgefl.records.statuses import LATE, NOT_CHOSEN, OUT_OF_MEMORY, RECEIVED, REPORTED
 from edgefl.scenario import RoundKey
 from edgefl.server.energy import Draws, Spans, energy_columns, spent_j
 from edgefl.server.observer import DeviceColumns, EndedRound, Observer
@@ -113,7 +113,7 @@ class RoundAccounts:
 
 def _failures(ended: EndedRound) -> dict[str, float]:
     """Return the columns of failures and of the energy spent without an update that was used."""
-    failed = sum(part.status in FAILED for part in ended.parts)
+    failed = sum(part.status in (*FAILED, OUT_OF_MEMORY) for part in ended.parts)
     unused = np.array([part.status not in USEFUL for part in ended.parts], dtype=bool)
     return {"failed": failed, "wasted_j": spent_j(ended.devices, unused)}
 
@@ -176,7 +176,7 @@ def device_reports(
     """Return the server's observations at the round's end of the participations [n] that ended in it.
 
     Polls and reports on channels are left out, as the server noted their answers when they came, and so are messages
-    besides training, and evaluations.
+    besides training, evaluations, and refusals, which say nothing of a device's speed.
 
     Args:
         parts: the participations, in order of their devices.
@@ -184,7 +184,8 @@ def device_reports(
         losses: training losses by device, of the devices whose update has arrived.
         waited_until_s: until when the server waited for updates [s].
     """
-    rows = np.array([row for row, part in enumerate(parts) if part.status not in NOT_CHOSEN], dtype=np.int64)
+    unheard = (*NOT_CHOSEN, OUT_OF_MEMORY)
+    rows = np.array([row for row, part in enumerate(parts) if part.status not in unheard], dtype=np.int64)
     reporting = [parts[row] for row in rows.tolist()]
     received = devices["status"][rows] == RECEIVED
     # For an update that never arrived, the server has waited until the end.

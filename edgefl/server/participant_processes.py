@@ -12,7 +12,7 @@ from edgefl.radio.backhaul_links import BackhaulLinks
 from edgefl.radio.carriers.carrier import Carrier
 from edgefl.radio.messages import DOWNLOAD, UPLOAD
 from edgefl.records.ledger import Ledger
-from edgefl.records.statuses import EVALUATED, RECEIVED
+from edgefl.records.statuses import EVALUATED, OUT_OF_MEMORY, POLLED, RECEIVED
 from edgefl.server.participation import NO_SETUP, ParticipantProcess, Participation
 from edgefl.world.compute import LocalComputation
 
@@ -55,6 +55,9 @@ class ParticipantProcesses:
 
     def __call__(self, part: Participation) -> ParticipantProcess:
         """Take part; return the status at the end."""
+        # A candidate for training refuses the poll already. Neither an evaluation nor a message trains.
+        if part.lacks_memory and self.exchange.outcome in (RECEIVED, POLLED):
+            return OUT_OF_MEMORY
         # A device that has answered a poll has the model already.
         if not part.down.delivered:
             # A device that evaluates has set up already, to train.

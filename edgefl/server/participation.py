@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Container, Generator
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -15,7 +15,15 @@ from edgefl.radio.carriers.roaming import HANDOVER_FAILED
 from edgefl.radio.drop import Drop
 from edgefl.radio.link import Link
 from edgefl.radio.transfers import NOT_BEGUN, TransferResult, Way
-from edgefl.records.statuses import ANSWERED, EVALUATED, EVALUATION_FAILED, POLLED, RECEIVED, REPORTED
+from edgefl.records.statuses import (
+    ANSWERED,
+    EVALUATED,
+    EVALUATION_FAILED,
+    OUT_OF_MEMORY,
+    POLLED,
+    RECEIVED,
+    REPORTED,
+)
 from edgefl.world.world import World
 
 ARRIVED = (RECEIVED, ANSWERED, POLLED, EVALUATED)  # outcomes of processes whose last message has arrived
@@ -75,6 +83,7 @@ class Participation:
     tx_power_w: float
     setup: SetUp = NO_SETUP
     meter: Meter = NO_METER  # follows what the device draws
+    lacks_memory: bool = False  # whether it cannot hold a step of training
 
     cell: int = field(init=False)  # the serving cell when it began
     serving: int = field(init=False)  # the cell that serves the device, or served it last
@@ -87,7 +96,7 @@ class Participation:
     idle_s: float = field(default=0.0, init=False)  # waited for the radio, the backhaul, or other devices
     last_transfer_s: float = field(default=float("-inf"), init=False)  # when its last transfer ended
     end_s: float = field(default=float("nan"), init=False)
-    # RECEIVED, LATE, POLLED, ANSWERED, EVALUATED, one of FAILED, or the cause of an interrupt; "" until it ends
+    # One of `records.statuses`, one of FAILED, or the cause of an interrupt; "" until it ends
     status: str = field(default="", init=False)
     arrived: bool = field(default=False, init=False)  # whether its last message has arrived, even if it was dropped
     handovers: tuple[int, ...] = field(default=(), init=False)  # the cells that it was handed over to, in order
@@ -109,8 +118,8 @@ class Participation:
 
     @property
     def gone(self) -> bool:
-        """True if the device does not wait for the round's end, as it has left or was not chosen."""
-        return self.status in (DEPARTED, POLLED, REPORTED)
+        """True if the device does not wait for the round's end, as it has left, refused, or was not chosen."""
+        return self.status in (DEPARTED, OUT_OF_MEMORY, POLLED, REPORTED)
 
     # Its course
 
@@ -275,6 +284,7 @@ def participations(
     now_s: float,
     index: int,
     meter: Meter = NO_METER,
+    lacking: Container[int] = (),
 ) -> list[Participation]:
     """Return the participations of devices [n], ascending, that begin together.
 
@@ -287,6 +297,7 @@ def participations(
         now_s: the time [s].
         index: it keys the draws of their large-scale channel.
         meter: follows what they draw.
+        lacking: the devices that cannot hold a step of training.
     """
     positions_m = world.positions_m(ids, now_s)
     drop = link.drop(ids, positions_m, world.height_m[ids], index)
@@ -306,6 +317,7 @@ def participations(
                 tx_power_w=power_w,
                 setup=SetUp(setup_s, setup_j),
                 meter=meter,
+                lacks_memory=device in lacking,
             )
         )
     return begun

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from edgefl.core.arrays import Ids
-from edgefl.records.statuses import POLLED, RECEIVED
+from edgefl.records.statuses import OUT_OF_MEMORY, POLLED, RECEIVED
 from edgefl.server.participation import Participation
 
 
@@ -14,6 +14,7 @@ class Roster:
 
     def __init__(self) -> None:
         self._busy: set[int] = set()  # devices that are taking part, or whose update has not been aggregated yet
+        self._refusing: set[int] = set()  # devices that have refused to train, which they would do again
         self._ended: list[Participation] = []  # participations that ended since the last round did
         self._reports: list[Participation] = []  # on channels, since the last round ended
         self._answers: dict[int, Participation] = {}  # answers to the poll by device, until participants are chosen
@@ -26,10 +27,11 @@ class Roster:
         return len(self._busy)
 
     def not_busy(self, ids: Ids) -> Ids:
-        """Return those of devices [n] that are not busy."""
-        if not self._busy:
+        """Return those of devices [n] that are not busy, and have not refused to train."""
+        taken = self._busy | self._refusing
+        if not taken:
             return ids
-        return ids[~np.isin(ids, list(self._busy))]
+        return ids[~np.isin(ids, list(taken))]
 
     def occupy(self, ids: Ids) -> None:
         """Note that devices [n] take part from now on."""
@@ -49,6 +51,8 @@ class Roster:
 
     def add(self, part: Participation) -> None:
         """Keep a participation that has ended."""
+        if part.status == OUT_OF_MEMORY:
+            self._refusing.add(part.device)
         self._ended.append(part)
 
     def add_reports(self, reports: Sequence[Participation]) -> None:

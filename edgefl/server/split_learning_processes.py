@@ -12,7 +12,7 @@ from edgefl.learning.payload import SplitPayload
 from edgefl.radio.carriers.carrier import Carrier
 from edgefl.radio.messages import Messages, by_turns
 from edgefl.records.ledger import Ledger
-from edgefl.records.statuses import RECEIVED
+from edgefl.records.statuses import OUT_OF_MEMORY, RECEIVED
 from edgefl.server.participation import ParticipantProcess, Participation
 from edgefl.world.compute import compute_s
 
@@ -82,6 +82,8 @@ class SplitLearningProcesses:
 
     def __call__(self, part: Participation) -> ParticipantProcess:
         """Take part; return the status at the end."""
+        if part.lacks_memory:
+            return OUT_OF_MEMORY
         turns = self.turns[part.row]
         first = 0
         last = len(turns.bits) - 1

@@ -1,6 +1,6 @@
 """Participations from their beginning to their end."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +41,7 @@ class UnderWay:
     roster: Roster  # keeps participations that have ended
     observers: Sequence[Observer]  # what else follows participations
     meter: Meter  # follows what devices draw
+    lacking: Container[int] = ()  # devices that cannot hold a step of training
 
     def __post_init__(self) -> None:
         # A call for each participation is dear, and most observers do nothing at its end.
@@ -72,6 +73,7 @@ class UnderWay:
             now_s=self.env.now,
             index=index,
             meter=self.meter,
+            lacking=self.lacking,
         )
         drop = begun[0].drop
         self.roster.resume(begun)

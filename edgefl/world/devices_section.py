@@ -165,6 +165,8 @@ class Hardware(Section):
     cpu_static_w: NonNegative = Constant(value=0.0)
     # Measured powers while it computes, as [clock in Hz, W], with straight lines between them; replaces the two above.
     power_points: Annotated[PowerPoints | None, IF_GIVEN] = None
+    # Memory of the device; one that cannot hold a step of training refuses to train. By default it is unlimited.
+    memory_bytes: Annotated[Positive | None, IF_GIVEN] = None
     # Law of the time that parts of a network take; null takes the operations over the speed.
     compute: ComputeKeys = Compute()
     tx_power_dbm: Real = Constant(value=23.0)  # Highest power at which the device transmits; 23 dBm are 200 mW.

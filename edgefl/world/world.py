@@ -75,6 +75,7 @@ class World:
         self.rx_j_per_mbit = of_radio("rx_j_per_mbit", NON_NEGATIVE)
         self.tx_j_per_mbit = of_radio("tx_j_per_mbit", NON_NEGATIVE)
         self.height_m = draw("height_m", self.heights)
+        self.memory_bytes = devices.draw("memory_bytes", POSITIVE, streams, lambda of: of.memory_bytes or np.inf)
         self.dvfs = devices.dvfs
         self.heat = Heat.drawn(devices, streams)
         self._jitter: Jitter | None = None

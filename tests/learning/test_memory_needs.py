@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from edgefl.core import machine
 from edgefl.core.errors import InputError
@@ -9,6 +11,8 @@ from edgefl.learning import memory_needs as module
 from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.datasets import Data
 from edgefl.learning.memory_needs import check_memory, memory_needs
+from edgefl.learning.models import MODELS
+from edgefl.learning.models.count import saved_bytes
 from edgefl.learning.models.fcn import Fcn
 from edgefl.learning.training_section import Training
 
@@ -78,3 +82,42 @@ def test_gpu_memory_is_checked_separately(monkeypatch, tmp_path):
     monkeypatch.setattr(module, "NVIDIA_GPUS", tmp_path / "none")
     with pytest.raises(InputError, match=r"\(machine\)"):
         check_memory(found, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "rounding"),
+    [
+        ("mlp", (28, 28), 0),
+        ("logistic", (784,), 0),
+        ("cnn", (28, 28), 0),
+        ("svhn_cnn", (3, 32, 32), 0.01),  # with dropout
+        ("resnet20", (3, 32, 32), 0.07),  # without a norm the projections' outputs are not kept
+        ("resnet18", (3, 32, 32), 0.05),
+        ("fasttext", (64,), 0),
+    ],
+)
+def test_activations_of_models_are_those_that_autograd_keeps(name, shape, rounding):
+    model = MODELS.load(name)()
+    kept_bytes = saved_bytes(model.module(shape, 10).eval(), shape, tokens=model.tokens)
+    assert model.activation_bytes(shape, 10) == pytest.approx(kept_bytes, rel=rounding)
+
+
+def test_activations_by_hand_and_without_those_of_checkpoints():
+    """Linear layers keep inputs, sigmoids outputs, the loss its outputs; a checkpoint only its input."""
+
+    class Net(nn.Module):
+        def __init__(self, again):
+            super().__init__()
+            self.again = again
+            self.first = nn.Linear(6, 5)
+            self.middle = nn.Sequential(nn.Sigmoid(), nn.Linear(5, 7), nn.Sigmoid(), nn.Linear(7, 3))
+            self.last = nn.Linear(3, 2)
+
+        def forward(self, x):
+            x = self.first(x)
+            if self.again:
+                return self.last(checkpoint(self.middle, x, use_reentrant=False))
+            return self.last(self.middle(x))
+
+    assert saved_bytes(Net(again=False), (6,), tokens=False) == 4 * (5 + 7 + 3 + 2)
+    assert saved_bytes(Net(again=True), (6,), tokens=False) == 4 * (5 + 3 + 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 Count = Annotated[float, Field(ge=0, le=1e18)]
+FLOAT_BYTES = 4
 SUFFIXES = (".pt", ".pth")  # of a torch state_dict
 
 
@@ -228,6 +229,38 @@ class Model(Member):
             reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
             remedy = "measure it, and give the times: devices.compute.measured"
             raise InputError(f"model.kind: its kinds of operations cannot be counted: {reason}; {remedy}") from None
+
+    def activation_bytes(self, shape: tuple[int, ...], classes: int, *, tokens: bool = False) -> float:
+        """Return the least bytes of one sample's activations that the backward pass needs, as priced or as counted.
+
+        `tokens`: the sample is a row of ids.
+        """
+        if self.cost:
+            return self.cost.forward.activation_bytes if self.cost.forward else 0.0
+        try:
+            return float(FLOAT_BYTES * sum(layer.outputs for layer in self.layers(shape, classes)))
+        except NotImplementedError:
+            return self._saved_bytes(self.module, shape, classes, tokens=tokens)
+
+    def _saved_bytes(
+        self, make: Callable[[tuple[int, ...], int], nn.Module], shape: tuple[int, ...], classes: int, *, tokens: bool
+    ) -> float:
+        """Return the bytes that autograd keeps of one sample's forward pass through the network that `make` returns.
+
+        Raises:
+            InputError: the network's own code raises something.
+        """
+        import torch
+
+        from edgefl.learning.models.count import saved_bytes
+
+        try:
+            with torch.random.fork_rng(devices=[]):
+                return float(saved_bytes(make(shape, classes).eval(), shape, tokens=tokens or self.tokens))
+        except Exception as error:  # noqa: BLE001 - the user's own code may raise anything
+            reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            text = f"the memory of its activations cannot be counted: {reason}"
+            raise InputError(f"model.kind: {text}; leave out devices.memory_bytes") from None
 
     def _priced_counts(self, cost: ModelCost) -> ForwardCounts:
         if cost.forward is None:

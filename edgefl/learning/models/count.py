@@ -35,6 +35,30 @@ def training_multiplications(module: nn.Module, shape: Shape, *, tokens: bool) -
     return without_values(partial(_counted, _forward_and_backward), module, (1, *shape), tokens=tokens)
 
 
+def saved_bytes(module: nn.Module, shape: Shape, *, tokens: bool) -> int:
+    """Return the bytes of one sample's activations that a training step keeps, without the sample and parameters.
+
+    They are those that autograd keeps of the forward pass, and as many as the outputs have, which losses keep. The
+    module is in evaluation mode, and does not change; whatever it raises is raised.
+    """
+    return without_values(_saved, module, (1, *shape), tokens=tokens)
+
+
+def _saved(module: nn.Module, sample: Tensor) -> int:
+    known = (sample, *module.parameters(), *module.buffers())
+    own = {tensor.untyped_storage()._cdata for tensor in known}  # noqa: SLF001
+    kept: dict[int, torch.UntypedStorage] = {}
+
+    def pack(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        kept[storage._cdata] = storage  # noqa: SLF001 - two views of one storage count once
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        outputs = module(sample)
+    return int(outputs.nbytes) + sum(storage.nbytes() for place, storage in kept.items() if place not in own)
+
+
 def without_values(
     count: Callable[[nn.Module, Tensor], Found], module: nn.Module, shape: Shape, *, tokens: bool
 ) -> Found:

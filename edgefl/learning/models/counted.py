@@ -95,6 +95,12 @@ class Counted(Model):
             )
         return self._counts[key] / self.multiplications_on(shape, classes, tokens=tokens)
 
+    def activation_bytes(self, shape: tuple[int, ...], classes: int, *, tokens: bool = False) -> float:
+        """See Model; counted while autograd keeps them, without what checkpoints compute again."""
+        if self.cost:
+            return super().activation_bytes(shape, classes, tokens=tokens)
+        return self._saved_bytes(self.counted_module, shape, classes, tokens=tokens)
+
     def counted_module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
         """Return the module on which everything is counted."""
         return self._aside(shape, classes)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from edgefl.learning.models.base import LayerCost, Model
+from edgefl.learning.models.base import FLOAT_BYTES, LayerCost, Model
 from edgefl.learning.models.dense import dense_costs, dense_cuts
 
 if TYPE_CHECKING:
     from torch import nn
+
+GAIN_AND_SHIFT = 2  # parameters of a channel of a norm
 
 
 class ConvolutionCost(NamedTuple):
@@ -62,6 +64,24 @@ class ImageModel(Model):
             multiplications = sum(layer.multiplications for layer in convolutions)
             costs.append(LayerCost(parameters, multiplications, convolutions[-1].outputs * area))
         return costs + dense_costs(self._widths(shape, classes))
+
+    def activation_bytes(self, shape: tuple[int, ...], classes: int, *, tokens: bool = False) -> float:
+        """Return the bytes of maps before and after norms, of pooled ones, and of dense layers, of one sample.
+
+        A convolution needs its input, ReLU its output, a norm its input, and pooling the places of its maxima (int64).
+        """
+        if self.cost:
+            return super().activation_bytes(shape, classes, tokens=tokens)
+        copies = 1
+        if self._channel_parameters() >= GAIN_AND_SHIFT:
+            copies = 2
+        numbers = sum(self._widths(shape, classes)[1:])
+        for convolutions, area in self._stages(shape):
+            numbers += copies * sum(layer.outputs * layer.area for layer in convolutions)
+            last = convolutions[-1]
+            if area < last.area:
+                numbers += (1 + 2) * last.outputs * area
+        return float(FLOAT_BYTES * numbers)
 
     def cuts(self) -> tuple[str, ...]:
         """Return the names of the stages and of the hidden dense layers."""
