@@ -157,16 +157,18 @@ def _plans(library: Library, names: Sequence[str], options: argparse.Namespace) 
 
 
 def _list(library: Library, names: Sequence[str], options: argparse.Namespace) -> int:
-    from edgefl.reproductions.overview import UNKNOWN, overview
+    from edgefl.reproductions.evidence import evidence
+    from edgefl.reproductions.overview import overview
     from edgefl.reproductions.study_folder import STUDIES
 
     lines = overview(library, names, STUDIES)
+    total = evidence(library, [line.comparison for line in lines])
     if options.json:
         options.document["recipes"] = [_recipe_as_json(line) for line in lines]
+        options.document["evidence"] = total._asdict()
         return EXIT_DONE
-    heads = ("", "data", "takes", "measured", "state")
-    rows = [(_name(line), _data(line), _takes(line) or UNKNOWN, line.measured, line.state) for line in lines]
-    table = columns([heads, *rows])
+    heads = ("", "data", "takes", "measured", "within", "wrong", "state")
+    table = columns([heads, *(_cells(line) for line in lines)])
     paper = ""
     for line, text in zip(lines, table[1:], strict=True):
         if line.entry.paper != paper:
@@ -175,6 +177,7 @@ def _list(library: Library, names: Sequence[str], options: argparse.Namespace) -
             paper = line.entry.paper
             print(f"{paper}{table[0][len(paper) :]}")
         print(text)
+    print(f"\nin all: {total.text}")
     absent = [need for line in lines for need in line.needs if not need.here]
     if absent:
         print("\nData that are not here (*):")
@@ -182,6 +185,16 @@ def _list(library: Library, names: Sequence[str], options: argparse.Namespace) -
         print(f"  {need.name}: {need.remedy}")
     print("\n`edgefl reproduce PAPER/ITEM` runs one; --dry-run tells how long it takes; --recorded shows measured rows")
     return EXIT_DONE
+
+
+def _cells(line: Line) -> tuple[str, ...]:
+    """Return the cells of a recipe's line; `wrong` is the share of wrong numbers that its tolerance would let pass."""
+    from edgefl.reproductions.discrimination import share_text
+    from edgefl.reproductions.overview import UNKNOWN
+    from edgefl.reproductions.texts import within_text
+
+    known = (_takes(line) or UNKNOWN, line.measured, within_text(line.comparison), share_text(line.comparison))
+    return (_name(line), _data(line), *known, line.state)
 
 
 def _name(line: Line) -> str:
@@ -303,18 +316,8 @@ def _code(result: StudyResult, options: argparse.Namespace) -> int:
 
 def _text(comparison: Comparison) -> str:
     from edgefl.reproductions.discrimination import wrong_text
-    from edgefl.reproductions.same_seeds import seed_notes
-    from edgefl.reproductions.texts import (
-        dependence_texts,
-        lacks_texts,
-        misprint_texts,
-        order_text,
-        place_text,
-        reading_text,
-        state_with_notes,
-        tolerance_text,
-        within_text,
-    )
+    from edgefl.reproductions.remarks import remarks
+    from edgefl.reproductions.texts import order_text, place_text, state_with_notes, tolerance_text, within_text
 
     rows = [_line(comparison, cell) for cell in comparison.cells]
     heads = [*comparison.row_names, "", "published", "measured", "by seed", "difference", ""]
@@ -334,19 +337,16 @@ def _text(comparison: Comparison) -> str:
     wrong = wrong_text(comparison)
     if wrong:
         lines.append(f"{'wrong':<11}{wrong}")
-    lines += [f"{'seeds':<11}{note}" for note in seed_notes(comparison)]
-    lines += [f"{'count once':<11}{text}" for text in dependence_texts(comparison)]
-    lines += [f"{'misprint':<11}{text}" for text in misprint_texts(comparison)]
-    lines += [f"{'data lack':<11}{text}" for text in lacks_texts(comparison)]
-    if comparison.reading is not None:
-        lines.append(f"{'reading':<11}{reading_text(comparison.reading)}")
-    if comparison.gap is not None:
-        lines.append(f"{'gap':<11}{comparison.gap.strip()}")
+    lines += [f"{name:<11}{text}" for name, text in remarks(comparison)]
     lines.append(f"{'state':<11}{state_with_notes(comparison)}")
     return "\n".join(lines)
 
 
 def _recipe_as_json(line: Line) -> dict[str, Any]:
+    from edgefl.reproductions.discrimination import wrong_numbers
+    from edgefl.reproductions.evidence import is_evidence
+
+    within, compared = line.comparison.counts()
     return {
         "name": line.entry.name,
         "title": line.entry.recipe.title,
@@ -355,6 +355,10 @@ def _recipe_as_json(line: Line) -> dict[str, Any]:
         "data": needs_as_json(line.needs),
         "takes_s": None if line.takes is None else line.takes.seconds,
         "measured": line.measured,
+        "within": within,
+        "compared": compared,
+        "wrong_share": wrong_numbers(line.comparison).share,
+        "evidence": is_evidence(line.comparison),
         "state": line.state,
     }
 

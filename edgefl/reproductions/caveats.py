@@ -1,9 +1,12 @@
 """Keys of a recipe that limit what its printed numbers or its agreement with them are worth.
 
 - `misprinted`: printed cells that cannot be what was measured. They are shown, and never compared.
-- `repeated`: rows whose numbers another row prints, too, and by right; the search for copies does not list them.
+- `repeated`: rows whose numbers another row prints, too, and by right: they count there, and the search for copies does
+  not list them.
 - `dependent`: numbers that follow from one another, and count once.
 - `reading`: a choice that was made after looking at the printed numbers.
+- `no_evidence`: why an agreement says nothing: the printed numbers are nearer to one another than runs that repeat the
+  same thing, or the recipe is a counter-example (evidence.py).
 """
 
 from __future__ import annotations

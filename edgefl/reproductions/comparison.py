@@ -120,6 +120,7 @@ class Comparison:
     diverged: tuple[Row, ...] = ()  # the runs that diverged
     dependent: tuple[Dependence, ...] = ()  # which numbers count once
     reading: FittedReading | None = None  # a choice that was made after looking at the printed numbers
+    no_evidence: str | None = None  # why an agreement says nothing
 
     @property
     def holds(self) -> bool:
@@ -148,18 +149,24 @@ class Comparison:
             return f"{text}, so far within tolerance"
         return text
 
-    def counts(self) -> tuple[int, int]:
-        """Return how many independent numbers are within tolerance, and how many were compared.
+    def independent(self) -> list[list[Cell]]:
+        """Return the compared cells of each independent number.
 
-        Cells of the same run and measure count once, as do numbers that follow from one another (`dependent`); such a
-        number is within tolerance if all of its cells are. What a run was given does not count.
+        Cells of the same run and measure are one number, as are numbers that follow from one another (`dependent`).
+        What a run was given is none, and a number that another row prints, too, counts there (`repeated`).
         """
-        answers: dict[NumberKey, list[bool]] = {}
+        found: dict[NumberKey, list[Cell]] = {}
         for cell in self.cells:
-            if cell.within is not None and not _is_input(self.measures, cell):
+            is_repeated = cell.published is not None and cell.published.repeated
+            if cell.within is not None and not is_repeated and not _is_input(self.measures, cell):
                 key = number_key(cell.point, cell.measure, self.dependent)
-                answers.setdefault(key, []).append(cell.within)
-        return sum(map(all, answers.values())), len(answers)
+                found.setdefault(key, []).append(cell)
+        return list(found.values())
+
+    def counts(self) -> tuple[int, int]:
+        """Return how many independent numbers are within tolerance, all of their cells, and how many were compared."""
+        numbers = self.independent()
+        return sum(all(cell.within for cell in cells) for cells in numbers), len(numbers)
 
 
 def compare(plan: Plan, rows: Rows, *, data_are_here: bool = True) -> Comparison:
@@ -196,6 +203,7 @@ def compare(plan: Plan, rows: Rows, *, data_are_here: bool = True) -> Comparison
         diverged=tuple(row for row in found if row.diverged),
         dependent=plan.recipe.dependent,
         reading=plan.recipe.reading,
+        no_evidence=plan.recipe.no_evidence,
     )
 
 

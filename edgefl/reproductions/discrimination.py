@@ -1,10 +1,12 @@
 """How well a tolerance tells right numbers from wrong ones.
 
 A tolerance that is wide enough for every algorithm's number says little when a measured number is within it. So each
-measured mean is also held against the numbers that are printed for *other* cells: those of its row with the same
-measure, such as other algorithms, or, where its row has no such cell, those of the other rows. The share of these wrong
-numbers that would pass is 0 for a tolerance that tells all cells apart, and 1 for one that tells none apart. Pairs of
-equal printed numbers are left out, so are pairs that bounds leave undecided, and cells that share a run.
+printed number, as if it had been measured exactly, is held against those that are printed for *other* cells: those of
+its row with the same measure, such as other algorithms, or, where its row has no such cell, those of the other rows.
+The share of these wrong numbers that would pass is 0 for a tolerance that tells all cells apart, and 1 for one that
+tells none apart. It is known before anything is measured, and a measured number far from all printed ones does not make
+it smaller. Pairs of equal printed numbers are left out, so are pairs that bounds leave undecided, and cells that share
+a run.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,9 +14,11 @@ from typing import NamedTuple
 
 from edgefl.reproductions.comparison import Cell, Comparison, is_within
 
+MOST_PASSING = 0.2  # the share of wrong numbers from which on an agreement with a table is not evidence
+
 
 class WrongNumbers(NamedTuple):
-    """How many wrong numbers were held against measured means, and how many of them would pass."""
+    """How many wrong numbers were held against right ones, and how many of them would pass."""
 
     passing: int
     held: int
@@ -37,10 +41,11 @@ def wrong_numbers(comparison: Comparison) -> WrongNumbers:
         return WrongNumbers(0, 0)
     answers = []
     for cell in comparison.cells:
-        if cell.within is None or cell.mean is None:
+        if cell.published is None or cell.published.number is None:
             continue
         for other in _wrong(cell, comparison.cells):
-            answer = is_within(other.published, tolerance.of(cell.measure), cell.mean, bound=cell.bound)
+            limits = tolerance.of(cell.measure)
+            answer = is_within(other.published, limits, cell.published.number, bound=cell.published.bound)
             if answer is not None:
                 answers.append(answer)
     return WrongNumbers(sum(answers), len(answers))

@@ -19,7 +19,8 @@ _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xi
 DEPTH = 4  # of overrides: a key of a value of an axis, such as axes.board.pi5.devices
 LIKE = "like"  # the key of a recipe that overrides single keys of another one
 PUBLISHED = "published"
-ABOUT_TABLE = ("misprinted", "repeated")  # keys about the rows of one printed table, which no other table takes over
+# Keys about the rows of one printed table, which no other table takes over.
+ABOUT_TABLE = ("misprinted", "repeated", "no_evidence")
 LISTED = "`edgefl reproduce` lists all"
 
 # What a recipe with `runs` takes from the other one.

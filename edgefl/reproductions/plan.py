@@ -239,6 +239,8 @@ class _Cells:
             for entry in self._recipe.misprinted:
                 if entry.has(row, column):
                     published = Printed(row[column], misprint=entry.why)
+            if any(entry.has(row, column) for entry in self._recipe.repeated):
+                published = published._replace(repeated=True)
         choices: list[list[str]] = []
         for axis in self._recipe.axes:
             values = list(self._recipe.axes[axis])

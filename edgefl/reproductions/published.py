@@ -22,6 +22,7 @@ class Printed(NamedTuple):
     bound: bool = False  # as in ">1000": the number is a bound, as the target was not reached
     deviation: float | None = None  # the standard deviation that is printed after ±, if any
     misprint: str = ""  # why the text cannot be what was measured; then it has no number
+    repeated: bool = False  # another row prints the number, too, so that it does not count here
 
 
 class Table(NamedTuple):

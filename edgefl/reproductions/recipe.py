@@ -10,7 +10,7 @@ docs/reproductions/recipes.md explains them with an example. In short:
 - `measures` are read off a finished run (readings.py), `relations` are computed from two runs of one seed
   (relations.py), and `compare` names the one to compare with a printed number.
 - `tolerance` is the allowed difference, with its reason; `gap` names a known deviation.
-- `misprinted`, `repeated`, `dependent` and `reading` limit what the numbers are worth (caveats.py).
+- `misprinted`, `repeated`, `dependent`, `reading` and `no_evidence` limit what the numbers are worth (caveats.py).
 
 A recipe that has `runs: PAPER/ITEM` takes runs and measures from that recipe, and adds cells and measures. One that has
 `like: PAPER/ITEM` takes all keys of that recipe and overrides some.
@@ -65,6 +65,7 @@ class Tolerance(Section):
 
     relative: PositiveFloat | None = None  # of the printed number: 0.25 is 25 %
     absolute: PositiveFloat | None = None  # in the unit of the printed number
+    of_error: PositiveFloat | None = None  # of what a printed accuracy in per cent lacks to 100
     deviations: PositiveFloat | None = None  # so many of the standard deviations that are printed after ±
     trials: PositiveInt | None = None  # the number is a share of so many trials: three standard deviations of it
     orders: Texts = ()  # "FedSSG > FedAvg": columns from better to worse, within each row, of means over seeds
@@ -74,7 +75,7 @@ class Tolerance(Section):
     @model_validator(mode="after")
     def _asks_something(self) -> Tolerance:
         if not self.asks_numbers and not self.orders and not self.by_measure:
-            raise fault("asks nothing: give relative, absolute, deviations, trials, orders or by_measure")
+            raise fault("asks nothing: give relative, absolute, of_error, deviations, trials, orders or by_measure")
         for number, order in enumerate(self.orders):
             if len([name for name in order.split(">") if name.strip()]) < 2:
                 raise fault_at(("orders", number), f'must be two or more columns as in "A > B", got "{order}"')
@@ -83,7 +84,7 @@ class Tolerance(Section):
     @property
     def asks_numbers(self) -> bool:
         """True if it limits numbers, not orders alone."""
-        limits = (self.relative, self.absolute, self.deviations, self.trials)
+        limits = (self.relative, self.absolute, self.of_error, self.deviations, self.trials)
         return any(limit is not None for limit in limits)
 
     @property
@@ -114,6 +115,8 @@ class Tolerance(Section):
             found.append(self.relative * abs(printed))
         if self.absolute is not None:
             found.append(self.absolute)
+        if self.of_error is not None:
+            found.append(self.of_error * (100.0 - printed))
         if self.deviations is not None and deviation is not None:
             found.append(self.deviations * deviation)
         if self.trials is not None:
@@ -185,9 +188,10 @@ class Recipe(Section):
     gap: str | None = None
     # What limits the worth of the printed numbers, or of an agreement with them
     misprinted: tuple[PrintedCells, ...] = ()  # shown, and never compared
-    repeated: tuple[PrintedCells, ...] = ()  # whose numbers another row prints, too, by right
+    repeated: tuple[PrintedCells, ...] = ()  # whose numbers another row prints, too, and which count there
     dependent: tuple[Dependence, ...] = ()  # numbers that count once
     reading: FittedReading | None = None  # chosen after looking at the printed numbers
+    no_evidence: str | None = None  # why an agreement with the printed numbers says nothing
     learns: bool = True  # false: `edgefl reproduce --check` runs it
     check: bool | Literal["small"] = False  # `edgefl reproduce --check` runs it although it learns, whole or small
     scales: dict[ScaleName, Scale] = Field(default_factory=dict)

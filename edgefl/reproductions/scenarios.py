@@ -14,7 +14,7 @@ from edgefl.reproductions.plan import Plan, PlannedRun
 from edgefl.reproductions.recipe import BASE, Scale, as_tuple
 from edgefl.scenario import Scenario, load, shipped
 from edgefl.scenario.overlays import read_extended
-from edgefl.scenario.overrides import Override
+from edgefl.scenario.overrides import Override, replaced
 
 
 def scenarios_of(plan: Plan) -> dict[tuple[str, ...], Scenario]:
@@ -53,7 +53,23 @@ def settings_digest(plan: Plan, run: PlannedRun) -> str:
         InputError: the base does not exist, or cannot be read.
     """
     base, overrides = _settings(plan, run)
-    content = [_content(base), [[*override.keys, override.value] for override in overrides]]
+    return _digest([_content(base), [[*override.keys, override.value] for override in overrides]])
+
+
+def run_digest(plan: Plan, run: PlannedRun) -> str:
+    """Return a digest of a run's keys, which is the same whichever recipe, and which of its keys, gives them.
+
+    Raises:
+        InputError: the base does not exist, or cannot be read.
+    """
+    base, overrides = _settings(plan, run)
+    merged: Any = _content(base)
+    for override in overrides:
+        merged = replaced(merged, override.keys, override.value, override.where)
+    return _digest(merged)
+
+
+def _digest(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 

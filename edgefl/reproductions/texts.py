@@ -3,10 +3,8 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from edgefl.reproductions.caveats import Dependence, FittedReading
 from edgefl.reproductions.comparison import Cell, Comparison, Order
 from edgefl.reproductions.recipe import Tolerance
-from edgefl.reproductions.records import LACKS
 
 LARGEST_RELATIVE = 100.0  # larger differences, relative to the printed number, are told in its unit alone
 DIVERGED = "diverged"
@@ -89,6 +87,8 @@ def tolerance_text(tolerance: Tolerance) -> str:
         parts.append(f"{100 * tolerance.relative:g} % of the printed number")
     if tolerance.absolute is not None:
         parts.append(f"{tolerance.absolute:g} in the printed unit")
+    if tolerance.of_error is not None:
+        parts.append(f"{100 * tolerance.of_error:g} % of what the printed number lacks to 100")
     if tolerance.deviations is not None:
         parts.append(_deviations_text(tolerance.deviations))
     if tolerance.trials is not None:
@@ -114,6 +114,8 @@ def _short_limits(tolerance: Tolerance) -> str:
         parts.append(f"{100 * tolerance.relative:g} %")
     if tolerance.absolute is not None:
         parts.append(f"{tolerance.absolute:g}")
+    if tolerance.of_error is not None:
+        parts.append(f"{100 * tolerance.of_error:g} % of the error")
     if tolerance.deviations is not None:
         parts.append(f"{tolerance.deviations:g} σ printed")
     if tolerance.trials is not None:
@@ -177,72 +179,20 @@ def order_text(order: Order) -> str:
 
 
 def state_notes(comparison: Comparison) -> list[str]:
-    """Return what limits the worth of a state: orders that hold as a run diverged, and a fitted reading."""
+    """Return what limits the worth of a state: orders that hold as a run diverged, a fitted reading, no evidence."""
     notes = []
     if comparison.holds and any(order.by_divergence for order in comparison.orders):
         notes.append("in part as a run diverged")
     if comparison.reading is not None and any(cell.within is not None for cell in comparison.cells):
         notes.append("reading: fitted")
+    if comparison.no_evidence is not None and any(cell.within is not None for cell in comparison.cells):
+        notes.append("no evidence")
     return notes
 
 
 def state_with_notes(comparison: Comparison) -> str:
     """Return the state with its notes."""
     return ", ".join([comparison.state_text, *state_notes(comparison)])
-
-
-def reading_text(reading: FittedReading) -> str:
-    """Return what was chosen after looking at the printed numbers, how freely, and why."""
-    freedom = []
-    if reading.tried is not None:
-        freedom.append(f"{reading.tried} tried")
-    if reading.constants is not None:
-        freedom.append("1 number fitted" if reading.constants == 1 else f"{reading.constants} numbers fitted")
-    return f"fitted: {_line(reading.fitted)} ({', '.join(freedom)}); {_line(reading.why)}"
-
-
-def misprint_texts(comparison: Comparison) -> list[str]:
-    """Return the reason of each misprint, after the cells that it is about."""
-    by_reason: dict[str, list[Cell]] = {}
-    for cell in comparison.cells:
-        if cell.published is not None and cell.published.misprint:
-            by_reason.setdefault(cell.published.misprint, []).append(cell)
-    return [f"{_cells_text(comparison, cells)}: {_line(why)}" for why, cells in by_reason.items()]
-
-
-def _cells_text(comparison: Comparison, cells: Sequence[Cell]) -> str:
-    """Return the place of a cell, or how many cells there are in which rows."""
-    rows = [place_text(comparison.row_names, cell.row) for cell in cells]
-    if len(cells) == 1:
-        return f"{rows[0]}, {cells[0].column}".strip(", ")
-    return f"{len(cells)} cells ({'; '.join(dict.fromkeys(rows))})"
-
-
-def dependence_texts(comparison: Comparison) -> list[str]:
-    """Return which numbers count once, and why."""
-    return [f"{_dependence_text(dependence)}: {_line(dependence.why)}" for dependence in comparison.dependent]
-
-
-def _dependence_text(dependence: Dependence) -> str:
-    values = {axis: ", ".join(map(str, chosen)) for axis, chosen in dependence.when.items()}
-    over = []
-    for axis in dependence.over:
-        if axis in values:
-            over.append(f"{axis} ({values.pop(axis)})")
-        else:
-            over.append(f"all {axis}")
-    where = [f"{axis} {text}" for axis, text in values.items()]
-    return ", ".join([*over, *where])
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def lacks_texts(comparison: Comparison) -> list[str]:
-    """Return the samples that the data of measured runs lacked, each text once."""
-    rows = [*comparison.rows, *comparison.diverged]
-    return list(dict.fromkeys(row.origin[LACKS] for row in rows if row.origin.get(LACKS)))
 
 
 def last_day(comparison: Comparison) -> str:

@@ -11,20 +11,15 @@ from edgefl.reproductions.comparison import Comparison
 from edgefl.reproductions.discrimination import share_text, wrong_numbers
 from edgefl.reproductions.plan import PlannedRun
 from edgefl.reproductions.records import ORIGIN, Row
-from edgefl.reproductions.same_seeds import seed_notes
+from edgefl.reproductions.remarks import remarks
 from edgefl.reproductions.texts import (
     MINUS,
-    MISPRINTED,
-    dependence_texts,
     difference_text,
-    lacks_texts,
     last_day,
     mean_text,
-    misprint_texts,
     order_text,
     place_text,
     published_text,
-    reading_text,
     seeds_text,
     state_notes,
     tolerance_text,
@@ -131,19 +126,11 @@ def _tiles(comparison: Comparison) -> list[Tile]:
 
 
 def _story(comparison: Comparison) -> list[str]:
-    """Return the tolerance with its reason, the known gap, and what limits the worth of the numbers."""
+    """Return the tolerance with its reason, and what limits the worth of the numbers."""
     sentences = []
     if comparison.tolerance is not None:
         sentences.append(f"Tolerance: {tolerance_text(comparison.tolerance)}; {comparison.tolerance.why.strip()}.")
-    if comparison.gap is not None:
-        sentences.append(f"Known gap: {comparison.gap.strip()}")
-    sentences += [f"The data lacked {text}." for text in lacks_texts(comparison)]
-    if comparison.reading is not None:
-        sentences.append(f"Reading: {reading_text(comparison.reading)}.")
-    sentences += [f"Counted once: {text}." for text in dependence_texts(comparison)]
-    sentences += [f"Misprinted ({MISPRINTED}): {text}." for text in misprint_texts(comparison)]
-    sentences += [f"Seeds: {note}." for note in seed_notes(comparison)]
-    return sentences
+    return [*sentences, *(f"{name.capitalize()}: {text}." for name, text in remarks(comparison))]
 
 
 def _picture(file: Path) -> Picture:

@@ -12,7 +12,8 @@ from edgefl.reproductions.library import Library
 from edgefl.reproductions.pages import as_csv
 from edgefl.reproductions.plan import plan
 from edgefl.reproductions.records import Row
-from edgefl.reproductions.texts import order_text, published_text, reading_text, state_with_notes
+from edgefl.reproductions.remarks import reading_text
+from edgefl.reproductions.texts import order_text, published_text, state_with_notes
 from edgefl.reproductions.web_page import render
 
 MISPRINT = "misprinted: [{when: {shape: steep}, columns: fast, why: a copy of another row}]\n"
@@ -72,7 +73,7 @@ def test_reason_of_a_misprint_is_in_the_table_and_on_the_page(tmp_path):
     assert list(rows[0])[-1] == "misprinted"
     assert [row["misprinted"] for row in rows] == ["", "", "", "a copy of another row"]
     page = render(found, tmp_path / "runs", [])
-    assert "Misprinted (†): steep, fast: a copy of another row." in page
+    assert "Misprinted: † steep, fast: a copy of another row." in page
     assert ">misprinted<" in page
 
 

@@ -1,5 +1,7 @@
 """The share of wrong numbers that a tolerance lets pass, against tables that are counted by hand."""
 
+from dataclasses import replace
+
 import pytest
 from comparison_cases import cell, comparison
 
@@ -10,6 +12,7 @@ from edgefl.reproductions.plan import plan
 from edgefl.reproductions.published import Printed, printed
 from edgefl.reproductions.recipe import Tolerance
 from edgefl.reproductions.study_folder import recorded_rows
+from edgefl.reproductions.texts import tolerance_text
 
 TABLE = {("IID", "FedAvg"): 10.0, ("IID", "FedSSG"): 12.0, ("DiD1", "FedAvg"): 20.0, ("DiD1", "FedSSG"): 50.0}
 
@@ -38,6 +41,22 @@ def test_wrong_numbers_of_a_table_of_two_rows_and_columns(absolute, passing):
     assert wrong_numbers(of(exact_cells(), absolute=absolute)) == (passing, 4)
 
 
+def test_numbers_that_missed_do_not_make_a_tolerance_look_sharp():
+    far = [replace(one, mean=1e6, within=False) for one in exact_cells()]
+    unmeasured = [replace(one, mean=None, within=None) for one in exact_cells()]
+    for cells in (far, unmeasured):
+        assert wrong_numbers(of(cells, absolute=2.0)) == (2, 4)
+
+
+def test_a_tolerance_relative_to_the_error():
+    """Of 90 and 95 the errors are 10 and 5: a half of the former reaches the other, a half of the latter does not."""
+    tolerance = Tolerance(of_error=0.5, why="as an example")
+    assert tolerance.limits(95.0) == [2.5]
+    assert tolerance_text(tolerance) == "50 % of what the printed number lacks to 100"
+    cells = exact_cells({("IID", "FedAvg"): 90.0, ("IID", "FedSSG"): 95.0})
+    assert wrong_numbers(of(cells, of_error=0.5)) == (1, 2)
+
+
 def test_a_relative_tolerance_is_relative_to_the_wrong_number():
     """10 is within 20 % of 12, and 12 within 20 % of 10; 20 and 50 are apart in both directions."""
     assert wrong_numbers(of(exact_cells(), relative=0.2)) == (2, 4)
@@ -63,7 +82,7 @@ def test_equal_printed_numbers_and_cells_without_numbers_are_left_out():
         cell("IID", "FedSSG", 12.0, {}, within=None),
         cell("IID", "FedDC", None, {1: 10.0}, within=None),
     ]
-    assert wrong_numbers(of(cells, absolute=1.0)) == (0, 2)  # two means, held against 12
+    assert wrong_numbers(of(cells, absolute=1.0)) == (0, 4)  # two tens, held against 12, and the other way round
 
 
 def test_cells_of_one_run_are_not_wrong_ones():
@@ -73,11 +92,9 @@ def test_cells_of_one_run_are_not_wrong_ones():
 
 
 def test_bounds_that_decide_nothing_are_left_out():
-    cells = [
-        cell("IID", "FedAvg", 100.0, {1: 100.0}, bound=True, within=False),  # more than 100
-        cell("IID", "FedSSG", 110.0, {1: 110.0}),
-    ]
-    # Whether more than 100 is near 110 is unknown; 110 is within 10 % of 100.
+    bound = replace(cell("IID", "FedAvg", 100.0, {}), published=Printed(">100", 100.0, bound=True))
+    cells = [bound, cell("IID", "FedSSG", 110.0, {})]
+    # Whether more than 100 is near 110 is unknown; 110 may be more than 100.
     assert wrong_numbers(of(cells, relative=0.1)) == (1, 1)
 
 

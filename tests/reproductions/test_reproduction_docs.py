@@ -46,7 +46,7 @@ def test_pages_tell_measured_recipes_from_others(library):
     row = f"| Table 9 | table-9 | {state} | 10 % | 1 of 2 | 27 % | 50 % | 0 % |"
     overview = pages["reproductions/README.md"]
     assert row in overview
-    assert "| Table 9 | table-10 | needs data: mnist | 10 % |  |  |  |  |" in overview
+    assert "| Table 9 | table-10 | needs data: mnist | 10 % |  |  |  | 0 % |" in overview
     page = pages["reproductions/textbook.md"]
     title, _, rest = ABOUT.partition("\n")
     assert page.startswith(f"{title}\n\n![Measured over printed numbers")

@@ -88,10 +88,10 @@ def test_page_has_tolerance_orders_and_gap(written):
 
 def test_page_names_what_the_data_of_its_runs_lacked(written):
     rows = [run("IID", "FedAvg", seed) for seed in (1, 2)]
-    assert "The data lacked" not in written(comparison(rows=tuple(rows)))["report.html"]
+    assert "Data lack" not in written(comparison(rows=tuple(rows)))["report.html"]
     partial = tuple(replace(row, origin={**row.origin, "data_lacks": "59 of 50,000 samples"}) for row in rows)
     page = written(comparison(rows=partial))["report.html"].replace("\xa0", " ")
-    assert page.count("The data lacked 59 of 50,000 samples.") == 1
+    assert page.count("Data lack: 59 of 50,000 samples.") == 1
 
 
 def test_page_links_existing_runs(tmp_path):
@@ -184,7 +184,7 @@ def test_an_axis_of_many_decades_has_few_ticks():
 
 def test_the_page_opens_with_its_chart(written):
     text = written(comparison([cell("IID", "A", 10, {1: 11})], gap="a gap"))["report.html"]
-    assert text.index('data-figure="cells-0"') < text.index("Known gap") < text.index('id="cells"')
+    assert text.index('data-figure="cells-0"') < text.index("Gap: a gap.") < text.index('id="cells"')
 
 
 def test_a_measure_is_shown_in_words():

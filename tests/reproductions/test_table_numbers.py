@@ -46,7 +46,7 @@ def counted(found):
 def test_numbers_are_within_outside_unmeasured_or_without_a_recipe(tmp_path):
     text = RECIPE.replace("DATASETS", "here, there") + TOLERANCE
     found = counted(library(tmp_path, {"table-9": text}, "here,slow,1,10.5\nhere,fast,1,22\n"))
-    assert found == {"within tolerance": 1, "outside": 1, "without time": 2, "without a recipe": 1}
+    assert found == {"compared": 2, "without time": 2, "without a recipe": 1}
 
 
 def test_numbers_that_no_tolerance_asks_are_measured_or_only_ordered(tmp_path):
@@ -69,13 +69,18 @@ def test_a_misprint_is_its_own_state(tmp_path):
 
 
 def test_the_first_recipe_that_measured_a_number_counts(tmp_path):
-    """A later one with another reading does not replace it, though it may be nearer."""
-    text = RECIPE.replace("DATASETS", "here, there") + TOLERANCE
-    other = text.replace("absolute: 1", "absolute: 100")
+    """A later one with another reading does not replace it, though it may be compared."""
+    other = RECIPE.replace("DATASETS", "here, there") + TOLERANCE
+    text = other.replace(TOLERANCE, "")
     found = library(tmp_path, {"table-9": text, "table-9-other": other}, "here,slow,1,15\n")
     rows = "dataset,rate,seed,last\nhere,slow,1,15\nthere,slow,1,30\n"
     (tmp_path / "measured" / "textbook" / "table-9-other-full.csv").write_text(rows)
-    assert counted(found) == {"outside": 1, "within tolerance": 1, "without time": 2, "without a recipe": 1}
+    assert counted(found) == {"measured, not asked": 1, "compared": 1, "without time": 2, "without a recipe": 1}
+
+
+def test_processor_time_and_memory_are_of_another_machine(tmp_path):
+    text = RECIPE.replace("DATASETS", "here") + "apart: true\n"
+    assert counted(library(tmp_path, {"table-9": text})) == {"of another machine": 5}
 
 
 @pytest.fixture(scope="module")

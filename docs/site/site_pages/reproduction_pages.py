@@ -13,18 +13,14 @@ from edgefl.reproductions.library import Entry, Library
 from edgefl.reproductions.needs import PART
 from edgefl.reproductions.paper_table import by_row, labels
 from edgefl.reproductions.plan import plan
-from edgefl.reproductions.same_seeds import seed_notes
+from edgefl.reproductions.remarks import remarks
 from edgefl.reproductions.study_folder import recorded_rows
 from edgefl.reproductions.texts import (
-    MISPRINTED,
-    dependence_texts,
     difference_of,
     mean_text,
-    misprint_texts,
     order_text,
     place_text,
     published_text,
-    reading_text,
     short_tolerance,
     state_with_notes,
     tolerance_text,
@@ -35,6 +31,7 @@ from edgefl.results.export.dialects import TextColumn, markdown
 from site_pages import table_numbers
 
 FOLDER = "reproductions"  # of the site
+AT_HAND = ("cifar10",)  # datasets that were here, although none of their runs is recorded
 PICTURE = "\n![Measured over printed numbers, within and outside of the tolerance](../images/reproductions-{}.svg)\n"
 WITHOUT_RECIPE = "Without a recipe"  # how a paragraph of `about.md` begins that names such items
 INTRODUCTION = """\
@@ -42,9 +39,17 @@ INTRODUCTION = """\
 
 ![Measured against printed numbers, a point for each: accuracies, and other quantities](IMAGES/reproductions.svg)
 
+EVIDENCE
+*Independent numbers*: cells of one run and measure count once, in whichever tables they are printed, and so do numbers
+that follow from one another. *Wrong ones that would pass*: how many numbers printed for other algorithms or columns the
+tolerance of a number's table lets pass, on average. *No evidence*: numbers of tables whose tolerance lets a fifth of
+the wrong ones pass, which no tolerance as wide as repeated runs differ can avoid, of counter-examples, and of small
+scales.
+
 NUMBERS
-All numbers in the tables of five papers, in columns that recipes read, at full scale: *outside* the recipe's tolerance;
-*without time*: the data were at hand, and nothing was run.
+All numbers in the tables of five papers, in columns that recipes read, at full scale, as they are printed: *compared*
+with a tolerance; *without time*: the data were at hand, and nothing was run; *of another machine*: its minutes and its
+memory, which no time here would reproduce.
 
 Numbers that five papers and others print, and what edgefl measures. `edgefl reproduce` lists all recipes and the data
 that they need; `edgefl reproduce fedssg/table-3` runs one, and `--recorded` prints what was measured before, cell by
@@ -61,10 +66,9 @@ the recorded rows; the site has a page for each paper.
 - *needs data*: nothing was run, as the data were not at hand; *not measured*: nothing was run.
 
 *Reading: fitted*: a reading of the setting, or constants, were chosen after looking at the printed numbers. *Within*
-counts independent numbers: cells of one run and measure, and numbers that follow from one another, count once. *Median*
-and *largest* difference, as the tolerance, are in per cent of the printed number or in its unit. *Wrong ones*: the
-share of numbers printed for other algorithms or columns that would be within tolerance, too. *Small* is the recipe's
-small scale.
+counts the independent numbers of a recipe. *Median* and *largest* difference, as the tolerance, are in per cent of the
+printed number or in its unit. *Wrong ones*: the share of wrong numbers that would be within tolerance. *Small* is the
+recipe's small scale.
 """
 
 
@@ -109,8 +113,8 @@ def is_measured(comparison: Comparison) -> bool:
 
 
 def without_data(library: Library, compared: Mapping[str, Comparison]) -> list[str]:
-    """Return the recipes with data, at the whole scale, that no measurement has used."""
-    used: set[str] = set()
+    """Return the recipes with data, at the whole scale, that no measurement has used, and that are not at hand."""
+    used = set(AT_HAND)
     entries = library.all()
     for entry in entries:
         comparison = compared[entry.name]
@@ -130,7 +134,8 @@ def _overview(library: Library, compared: dict[str, Comparison], links: dict[str
     for place, target in links.items():
         introduction = introduction.replace(place, target)
     numbers = table_numbers.table(library, compared, without_data(library, compared))
-    parts = [introduction.replace("NUMBERS", numbers)]
+    introduction = introduction.replace("NUMBERS", numbers)
+    parts = [introduction.replace("EVIDENCE", table_numbers.evidence_table(library, compared))]
     for paper in library.papers:
         title = _title(library, paper)
         if links["IMAGES"].startswith(".."):
@@ -232,7 +237,6 @@ def _judgement(comparison: Comparison) -> list[str]:
     wrong = wrong_text(comparison)
     if wrong:
         lines.append(f"- **Wrong numbers**: {wrong}.")
-    lines += [f"- **Seeds**: {note}." for note in seed_notes(comparison)]
     failed = [order for order in comparison.orders if order.holds is False]
     if comparison.orders:
         held = sum(order.holds is True for order in comparison.orders)
@@ -241,12 +245,7 @@ def _judgement(comparison: Comparison) -> list[str]:
         place = place_text(comparison.row_names, order.row)
         lines.append(f"  - not {order.text}{f' ({place})' if place else ''}")
     lines += [f"  - {order.text}: {order_text(order)}" for order in comparison.orders if order.by_divergence]
-    if comparison.gap is not None:
-        lines.append(f"- **Gap**: {_plain(comparison.gap)}")
-    if comparison.reading is not None:
-        lines.append(f"- **Reading**: {_plain(reading_text(comparison.reading))}.")
-    lines += [f"- **Counted once**: {_plain(text)}." for text in dependence_texts(comparison)]
-    lines += [f"- **Misprinted** ({MISPRINTED}): {_plain(text)}." for text in misprint_texts(comparison)]
+    lines += [f"- **{name.capitalize()}**: {_plain(text)}." for name, text in remarks(comparison)]
     return [*lines, ""]
 
 

@@ -1,8 +1,8 @@
-"""How many of the numbers in the papers' tables are measured, and how far they are from print.
+"""How many of the numbers in the papers' tables are measured, and how many independent ones are within tolerance.
 
-Counted are the numbers in the files `published/PAPER-table*.csv` of papers with such files: each cell with a number, in
-each column that some recipe reads. Cells that several recipes ask belong to the first one, by name, that has measured
-them; recipes of other readings come after the main one.
+Counted as measured or not are the numbers in the files `published/PAPER-table*.csv` of papers with such files: each
+cell with a number, in each column that some recipe reads. Cells that several recipes ask belong to the first one, by
+name, that has measured them; recipes of other readings come after the main one.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from edgefl.reproductions.comparison import Cell, Comparison
+from edgefl.reproductions.evidence import evidence
 from edgefl.reproductions.library import Entry, Library
 from edgefl.reproductions.plan import PlannedCell, plan
 from edgefl.reproductions.published import Table, printed, read_table
 from edgefl.results.export.dialects import Cell as TextCell
 from edgefl.results.export.dialects import TextColumn, markdown
 
-WITHIN = "within tolerance"
-OUTSIDE = "outside"
+COMPARED = "compared"
 ORDER = "order only"
 MEASURED = "measured, not asked"
 ECHO = "echoes defaults"
@@ -27,9 +27,11 @@ SMALL = "small scale only"
 MISPRINTED = "misprinted"
 NO_DATA = "without data"
 NO_TIME = "without time"
+MACHINE = "of another machine"
 NO_RECIPE = "without a recipe"
-STATES = (WITHIN, OUTSIDE, ORDER, MEASURED, ECHO, SMALL, MISPRINTED, NO_DATA, NO_TIME, NO_RECIPE)
+STATES = (COMPARED, ORDER, MEASURED, ECHO, SMALL, MISPRINTED, NO_DATA, NO_TIME, MACHINE, NO_RECIPE)
 UNMEASURED = (NO_DATA, NO_TIME)
+EVIDENCE = ("independent numbers within tolerance", "outside", "wrong ones that would pass", "no evidence")
 
 
 class Place(NamedTuple):
@@ -61,6 +63,18 @@ def table(library: Library, compared: Mapping[str, Comparison], without_data: It
     return markdown(columns, "")
 
 
+def evidence_table(library: Library, compared: Mapping[str, Comparison]) -> str:
+    """Return the table in Markdown: how many independent numbers of each paper, and in total, are within tolerance."""
+    columns = [TextColumn("", "", list(map(TextCell, EVIDENCE)), left=True)]
+    for paper in [*library.papers, "total"]:
+        chosen = [one for name, one in compared.items() if paper in {"total", name.partition("/")[0]}]
+        found = evidence(library, chosen)
+        passing = f"{100 * found.passing:.0f} %" if found.within + found.outside else ""
+        texts = [f"{found.within:,}", f"{found.outside:,}", passing, f"{found.no_evidence:,}"]
+        columns.append(TextColumn("", paper, list(map(TextCell, texts))))
+    return markdown(columns, "")
+
+
 def counts(library: Library, compared: Mapping[str, Comparison], without_data: set[str]) -> dict[str, Counter[str]]:
     """Return how many numbers of each paper's tables are in each state."""
     by_paper: dict[str, list[Entry]] = {}
@@ -77,6 +91,8 @@ def counts(library: Library, compared: Mapping[str, Comparison], without_data: s
                     states[place] = state
         for place in _without_recipe(library, entries, set(states)):
             states[place] = NO_RECIPE
+        machines = {entry.recipe.published for entry in entries if entry.recipe.apart}  # processor time and memory
+        states |= {place: MACHINE for place in states if place.file in machines}
         found[paper] = Counter(states.values())
     return found
 
@@ -110,7 +126,7 @@ def _state(comparison: Comparison, cell: Cell | None, unmeasured: str) -> str:
     if reading is not None and reading.is_input:
         return ECHO
     if cell.within is not None:
-        return WITHIN if cell.within else OUTSIDE
+        return COMPARED
     return ORDER if comparison.orders else MEASURED
 
 
