@@ -352,15 +352,8 @@ def compare_with_first(runs: Sequence[str | Path | Result], options: ComparisonO
 
 def _compared(result: Result) -> ComparedRun:
     name = result.folder or f"{result.scenario['name']} · seed {result.scenario['seed']}"
-    # A run that had finished before was read from its folder, without a ledger.
-    if result.ledger is not None:
-        columns = result.ledger.round_columns()
-    else:
-        columns = {str(column): result.rounds[column].tolist() for column in result.rounds}
-    curve = metrics.accuracy_curve(columns)
+    if result.ledger is None or result.resolved is not None:
+        return comparison.compared_run(result.as_run(), str(name))
+    columns = result.ledger.round_columns()  # a ledger that was filled by hand may have rounds alone
     updates = updates_of(lambda column: metrics.total_of(columns, column))
-    bs_energy_j = metrics.base_station_energy_j(columns)
-    wasted_j = metrics.total_of(columns, "wasted_j")
-    # A ledger that was filled by hand may have rounds alone.
-    run = result.as_run() if result.ledger is None or result.resolved is not None else None
-    return ComparedRun(str(name), result.scenario, result.status, curve, bs_energy_j, updates, wasted_j, run)
+    return ComparedRun(str(name), result.scenario, result.status, metrics.accuracy_curve(columns), updates=updates)

@@ -16,7 +16,8 @@ from edgefl.core.errors import InputError
 from edgefl.core.key_notes import DEPENDS, KeyNote, key_notes, meanings, with_short_numbers
 from edgefl.core.per_device import PerDevice
 from edgefl.core.section import Section, nearest
-from edgefl.records.columns import INDEX_COLUMNS, WHAT_IF_COLUMNS, ResultColumn
+from edgefl.records.columns import ResultColumn
+from edgefl.records.quantities import INDEX_COLUMNS, WHAT_IF_COLUMNS
 from edgefl.scenario import presets
 from edgefl.scenario.examples import default_value, example_of_key
 from edgefl.scenario.key_index import Key, catalogue_of, keys_of_members, keys_of_sections, sections_in, walk

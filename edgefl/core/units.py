@@ -21,6 +21,7 @@ class Unit(NamedTuple):
 
 
 PLAIN = (Unit("", 1, 0),)
+PERCENT = (Unit("%", 0.01, 0),)  # of fractions
 TIME = (
     Unit("µs", 1e-6, 0),
     Unit("ms", 1e-3, 1e-3),
@@ -64,6 +65,14 @@ def units_of_key(key: str) -> Sequence[Unit]:
     return UNITS_OF_KEYS.get(unit_ending(key), PLAIN)
 
 
+def units_of(symbol: str) -> Sequence[Unit]:
+    """Return the units of a quantity whose numbers are in one of them, such as `J`."""
+    for units in (TIME, ENERGY, MASS, BYTES):
+        if any(unit.name == symbol and unit.size == 1 for unit in units):
+            return units
+    return (Unit(symbol, 1, 0),)
+
+
 def unit_ending(key: str) -> str:
     """Return the ending of a key's name that names its unit, or an empty text."""
     return next((ending for ending in UNITS_OF_KEYS if key.endswith(ending)), "")
@@ -72,7 +81,7 @@ def unit_ending(key: str) -> str:
 def fitting(value: float, units: Sequence[Unit]) -> Unit:
     """Return the largest unit that ``value`` reaches; the base unit for zero and for numbers that are not finite."""
     if not value or not math.isfinite(value):  # "0 µs" would read oddly
-        return next(unit for unit in units if unit.size == 1)
+        return next((unit for unit in units if unit.size == 1), units[0])
     return [unit for unit in units if unit.least <= abs(value)][-1]
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from edgefl.core.arrays import Floats
 from edgefl.core.catalogue import Member
 from edgefl.records.columns import ResultColumn
+from edgefl.records.quantities import Quantity
 
 DeviceRows = Mapping[str, npt.NDArray[Any]]
 """Participations [n] that ended in a round, as columns of devices.csv: `devices["upload_s"]` is [n]."""
@@ -22,6 +23,9 @@ class AddsColumns(Member):
 
     device_columns: ClassVar[tuple[ResultColumn, ...]] = ()
     """The columns that it adds to devices.csv: numbers."""
+
+    quantities: ClassVar[tuple[Quantity, ...]] = ()
+    """The quantities of a whole run that its columns of rounds.csv add up to (`Quantity.sums`)."""
 
     def columns(self, devices: DeviceRows, memory: Floats) -> Mapping[str, float | None]:
         """Return the columns of a round that ends, by their names; None: an empty cell.

@@ -5,7 +5,7 @@ ledger refuses any other column. To add a column to ``devices.csv``, add an entr
 where its value is known (`edgefl.server.accounting.device_columns`).
 """
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -277,68 +277,8 @@ TRACK_COLUMNS = (
     _number("x_m", "m", "position, relative to the base station in the middle"),
     _number("y_m", "m", "position, relative to the base station in the middle"),
 )
-TOTAL_COSTS = (
-    _count("rounds", "rounds that ended"),
-    _number("time_s", "s", "virtual time of the whole run"),
-    _number("energy_j", "J", "energy that all devices spent on taking part"),
-)
-COSTS_TO_TARGETS = (  # <A> stands for a target
-    _count("target_<A>_round", "first round with that accuracy; empty if it was not reached"),
-    _number("target_<A>_time_s", "s", "virtual time of that round's end"),
-    _number("target_<A>_energy_j", "J", "energy spent until that round's end"),
-    _number("target_<A>_bs_energy_j", "J", "energy drawn by base stations until that round's end", BASE_STATION_RUNS),
-)
-INDEX_COLUMNS = (  # of a sweep's index.csv, in which <key> and <A> stand for keys and targets of the sweep
-    _text("point", "label of the point of the sweep"),
-    _count("seed", "seed of the run"),
-    _text("<key>", "value of a varied key; mappings, lists as JSON; of the key rounds `scenario.rounds`"),
-    _text("status", "`pending` (not begun), `running`, `finished`, `interrupted` or `failed`"),
-    _text("error", "why the run failed"),
-    _text("folder", "result folder, relative to the index"),
-    *TOTAL_COSTS,
-    _number("final_accuracy", "", "accuracy of the last test"),
-    _number("best_accuracy", "", "highest accuracy"),
-    _bytes("bytes_down", "bytes that devices received"),
-    _bytes("bytes_up", "bytes that devices sent"),
-    _number("wasted_j", "J", "energy of participations whose update was not used"),
-    _number("jain_index", "", "how evenly devices took part: Jain's index, 1 if all equally often"),
-    _number("mean_age_rounds", "", "age of a device's last update in rounds, mean over devices and rounds"),
-    _count("received", "updates that arrived and were used"),
-    _number("received_share", "", "their share of the participations that ended during the run"),
-    _count("late", "participations that were too late, or that the policy cut short"),
-    _count("departed", "participations that ended because the device left or its battery ran out"),
-    _count("failed", "participations that a failed transfer or handover ended"),
-    _number("bs_energy_j", "J", "energy that base stations have drawn", BASE_STATION_RUNS),
-    _number("carbon_g", "g", "CO2 equivalent of the devices' energy", CARBON_RUNS),
-    _number("bs_carbon_g", "g", "CO2 equivalent of the base stations' energy", BASE_STATION_CARBON_RUNS),
-    _number("lifetime_s", "s", "virtual time until that many devices had run out; empty: never", LIFETIME_RUNS),
-    *COSTS_TO_TARGETS,
-)
-WHAT_IF_COLUMNS = (  # of what_if.csv, in which <A> stands for targets of the scenario
-    _text("key", "key of the scenario with another value; empty for the run itself"),
-    _text("value", "the other value; mappings, lists as JSON"),
-    _text("refused", "why the run with this value is not priced; empty if it is"),
-    *TOTAL_COSTS,
-    _number("bs_energy_j", "J", "energy that base stations have drawn", BASE_STATION_RUNS),
-    *COSTS_TO_TARGETS,
-)
 # A participant spends the sum of these, as far as a run has them.
 ENERGY_COLUMNS = ("rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j", "setup_energy_j")
-
-
-def key_column(key: str, others: Container[str]) -> str:
-    """Return the name of the column with a swept key's values: the key, or `scenario.<key>` if that name is taken."""
-    if key in others:
-        return f"scenario.{key}"
-    return key
-
-
-def index_column(key: str) -> str:
-    """Return the column of a swept key in a sweep's index and statistics."""
-    return key_column(key, _INDEX_NAMES)
-
-
-_INDEX_NAMES = frozenset(column.name for column in INDEX_COLUMNS)
 
 
 def fixed_names(columns: Iterable[ResultColumn]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Metrics of one run and between runs: pure functions over arrays (docs/metrics.md)."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from edgefl.core.arrays import Floats
+from edgefl.records.quantities import COSTS, Quantity
 
-BASE_STATION_COLUMNS = ("bs_static_energy_j", "bs_load_energy_j")  # of runs with `cells.energy`
 CURVE_COLUMNS = ("session", "round", "time_s", "energy_j", "test_accuracy")
 INITIAL_ROUNDS = 10  # of a session, for its initial accuracy (dynamic-devices paper, appendix E)
 SAME_ACCURACY = 1e-12  # files have 12 digits: accuracies closer than this count as equal
@@ -85,15 +85,17 @@ def total_of(columns: Mapping[str, Any], name: str) -> float:
     return float(np.nansum(np.array(columns[name], dtype=np.float64)))
 
 
-def base_station_energy_j(columns: Mapping[str, Any]) -> Floats | None:
-    """Return the energy [rounds] drawn by base stations since the beginning; None if it was not measured."""
-    # The table of a report has all columns, even if they are empty.
-    if not all(name in columns for name in BASE_STATION_COLUMNS):
-        return None
-    static_j, load_j = (np.array(columns[name], dtype=np.float64) for name in BASE_STATION_COLUMNS)
-    if np.isnan(static_j).any():
-        return None
-    return np.asarray(np.cumsum(static_j + load_j))
+def costs(columns: Mapping[str, Any], quantities: Iterable[Quantity] = COSTS) -> dict[str, Floats]:
+    """Return the costs of targets, besides time and energy, that a run has: cumulative [rounds], by their names."""
+    found = {}
+    for cost in quantities:
+        # The table of a report has all columns, even if they are empty.
+        if not cost.at_target or not cost.sums or not all(name in columns for name in cost.sums):
+            continue
+        terms = [np.array(columns[name], dtype=np.float64) for name in cost.sums]
+        if not any(np.isnan(term).any() for term in terms):
+            found[cost.name] = np.asarray(np.cumsum(np.sum(terms, axis=0)))
+    return found
 
 
 def until(run: AccuracyCurve, reached: Reach, cumulative: Floats) -> float:

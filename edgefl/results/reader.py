@@ -17,9 +17,10 @@ from edgefl.core.files import opened, opened_text
 from edgefl.core.strict_json import strict_json
 from edgefl.core.written_yaml import NotYaml, parse_written
 from edgefl.records.columns import ResultColumn
+from edgefl.records.quantities import Quantity, quantities_of
 from edgefl.records.result_files import LABELS_BY_ROUND, ResultFile
 from edgefl.results.csv_format import csv_cell
-from edgefl.results.integrity import check_file, manifest_of
+from edgefl.results.integrity import SUMMARY_FILE, check_file, manifest_of
 from edgefl.results.result_tables import columns_of_files, described_in, measured_tables
 
 TableRow = dict[str, Any]
@@ -99,8 +100,21 @@ def yaml_of(folder: Path, name: str, text: str) -> Mapping[str, Any]:
     return _mapping(folder, name, value)
 
 
+def declared_in(folder: Path, summary: Mapping[str, Any]) -> tuple[Quantity, ...]:
+    """Return the quantities that the summary in a folder may have, see `quantities_of`.
+
+    Raises:
+        InputError: a declaration is damaged.
+    """
+    try:
+        return quantities_of(summary)
+    except ValueError as error:
+        raise InputError(f"{folder}/{SUMMARY_FILE}: {error}; run the scenario again") from None
+
+
 def _check_parts(folder: Path, summary: Mapping[str, Any]) -> None:
     """Check the mappings and lists in a summary; its numbers are checked where they are read."""
+    declared_in(folder, summary)
     for name in PARTS_OF_SUMMARY:
         if not isinstance(summary.get(name) or {}, dict):
             raise InputError(f"{folder}/summary.json: {name}: expected a mapping; the file is damaged")
@@ -216,15 +230,15 @@ _PARSERS: dict[type, Callable[[str], Any]] = {
 # Tables as arrays
 
 
-def arrays_of(folder: Path, name: str) -> ColumnArrays:
-    """Return the known columns [rows] of a CSV file.
+def arrays_of(folder: Path, name: str, more: Sequence[ResultColumn] = ()) -> ColumnArrays:
+    """Return the known columns [rows] of a CSV file, and more columns of members from outside.
 
     An empty cell is NaN, and so is each column that only other runs write. Flags stay texts.
 
     Raises:
         InputError: the file or a column of all runs is missing, or a cell is damaged.
     """
-    columns = columns_of_files()[name]
+    columns = (*columns_of_files()[name], *more)
     with _opened(folder, name) as stream:
         lines = csv.reader(stream)
         try:
@@ -270,14 +284,15 @@ def times_of_events(folder: Path, kind: str) -> Floats:
     return np.array(times_s)
 
 
-def arrays_from(columns: Mapping[str, Sequence[Any]], name: str) -> ColumnArrays:
+def arrays_from(columns: Mapping[str, Sequence[Any]], name: str, more: Sequence[ResultColumn] = ()) -> ColumnArrays:
     """Return columns [rows] in memory in the form of `arrays_of` for the file of that name."""
     arrays = {}
-    for column in columns_of_files()[name]:
+    known = (*columns_of_files()[name], *more)
+    for column in known:
         if column.name in columns:
             arrays[column.name] = _array(column, [csv_cell(value) for value in columns[column.name]])
     rows = len(next(iter(arrays.values())))
-    for column in columns_of_files()[name]:
+    for column in known:
         arrays.setdefault(column.name, np.full(rows, np.nan))
     return arrays
 

@@ -1,19 +1,21 @@
 """The summary of a run: totals, time- and energy-to-accuracy, fairness."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from edgefl.records.ledger import Ledger
+from edgefl.core.arrays import Floats
+from edgefl.records.ledger import Ledger, RoundRow
+from edgefl.records.quantities import DECLARED, SUMMARY, Quantity, declarations
 from edgefl.results import metrics
 from edgefl.results.metrics import AccuracyCurve
 from edgefl.results.participation import LOSS_CAUSES, of_rounds, updates_of
 from edgefl.scenario import RelativeTarget
 
-OPTIONAL_TOTALS = ("charged_j", "drained_j", "carbon_g", "bs_carbon_g")  # columns of runs with batteries, or carbon
+NO_COSTS: Mapping[str, Floats] = {}
 
 
 def summarize(
@@ -24,6 +26,7 @@ def summarize(
     *,
     by_session: bool = False,
     devices: int | None = None,
+    added: Sequence[Quantity] = (),
 ) -> dict[str, Any]:
     """Return the content of summary.json, without the wall-clock times.
 
@@ -34,10 +37,13 @@ def summarize(
         accuracies: [devices] accuracy of the final model on each device's own samples; None without learning.
         by_session: whether to sum up each session, too.
         devices: their number, for the spread of participations; None leaves it out.
+        added: quantities of members from outside.
     """
     rounds = ledger.rounds
-    curve = metrics.accuracy_curve(ledger.round_columns())
-    bs_energy_j = metrics.base_station_energy_j(ledger.round_columns())
+    columns = ledger.round_columns()
+    curve = metrics.accuracy_curve(columns)
+    quantities = (*SUMMARY, *added)
+    costs = metrics.costs(columns, quantities)
     summary: dict[str, Any] = {
         "rounds": len(rounds),
         "time_s": ledger.time_s,
@@ -45,18 +51,12 @@ def summarize(
         "final_accuracy": _number(curve.final),
         "best_accuracy": _number(curve.best),
         "last": _last_tests(curve, last_tests),
-        "targets": [_target(curve, target, bs_energy_j=bs_energy_j) for target in targets],
+        "targets": [_target(curve, target, costs=costs) for target in targets],
     }
     # The order of keys is that of the file.
     if by_session:
         summary["sessions"] = [_session(one, targets) for one in metrics.sessions(curve)]
-    for column in ("bytes_down", "bytes_up", "wasted_j"):
-        summary[column] = sum(row[column] for row in rounds)
-    for column in OPTIONAL_TOTALS:
-        if rounds and column in rounds[0]:
-            summary[column] = sum(row[column] for row in rounds)
-    if bs_energy_j is not None and rounds:
-        summary["bs_energy_j"] = float(bs_energy_j[-1])
+    summary |= _sums(rounds, quantities)
     if devices is not None:
         summary.update(_spread(ledger, devices))
     updates = updates_of(lambda column: sum(row[column] for row in rounds))
@@ -64,7 +64,20 @@ def summarize(
     summary["received"] = updates.received
     summary["received_share"] = updates.received_share
     summary["fairness"] = None if accuracies is None else metrics.fairness(accuracies)
+    if added:
+        summary[DECLARED] = declarations(added)
     return summary
+
+
+def _sums(rounds: Sequence[RoundRow], quantities: Sequence[Quantity]) -> dict[str, float]:
+    """Return the quantities that add up columns of the rounds; without a round, those that every run has."""
+    found = {}
+    for one in quantities:
+        recorded = all(name in rounds[0] for name in one.sums) if rounds else not one.when
+        if one.sums and recorded:
+            # A member from outside may leave a cell empty.
+            found[one.name] = sum(sum(row[name] or 0 for name in one.sums) for row in rounds)
+    return found
 
 
 def _spread(ledger: Ledger, devices: int) -> dict[str, float | None]:
@@ -102,19 +115,17 @@ def _target(
     curve: AccuracyCurve,
     target: float | RelativeTarget,
     session: int | None = None,
-    bs_energy_j: npt.NDArray[np.float64] | None = None,
+    costs: Mapping[str, Floats] = NO_COSTS,
 ) -> dict[str, Any]:
     """Return the cost of a target, None if it was not reached; a relative target also names its reference."""
     accuracy = _wanted_accuracy(target, session)
     summary: dict[str, Any] = {"accuracy": accuracy, "round": None, "time_s": None, "energy_j": None}
-    if bs_energy_j is not None:
-        summary["bs_energy_j"] = None
+    summary |= dict.fromkeys(costs)
     if accuracy is not None:  # None: the session has no target
         reach = metrics.reach(curve, accuracy)
         if reach.reached:
             summary.update(round=reach.round, time_s=reach.time_s, energy_j=reach.energy_j)
-            if bs_energy_j is not None:
-                summary["bs_energy_j"] = metrics.until(curve, reach, bs_energy_j)
+            summary |= {name: metrics.until(curve, reach, spent) for name, spent in costs.items()}
     if isinstance(target, RelativeTarget):
         summary["relative"] = target.relative
         summary["reference"] = str(target.reference)

@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 from edgefl.core.errors import InputError
 from edgefl.core.units import Unit, as_number, digits, percent, quantity, units_of_key
 from edgefl.records.ledger import Columns
+from edgefl.records.quantities import COSTS, costs_of, quantities_of
 from edgefl.results.csv_format import csv_cell
 from edgefl.results.integrity import WHAT_IF_FILE
 from edgefl.results.reader import text_of
 
-TOTALS = ("rounds", "time_s", "energy_j")
-OF_TARGET = ("round", "time_s", "energy_j")
-BS_ENERGY = "bs_energy_j"  # a further one of both, where a run accounts for base stations
+TOTALS = tuple(cost.name for cost in COSTS if not cost.when)  # that each row has
 TEXTS = ("key", "value", "refused")
 AGAIN = "remove the file, and run edgefl what-if again"
 
@@ -74,15 +73,11 @@ def ratio_text(value: float | None, own: float | None, units: Sequence[Unit]) ->
 
 def row_of(key: str, value: Any, summary: Mapping[str, Any]) -> WhatIfRow:
     """Return the row of a run that has been priced with a value of a key; without a key, of the run itself."""
-    totals = [*TOTALS]
-    of_target = [*OF_TARGET]
-    if BS_ENERGY in summary:
-        totals.append(BS_ENERGY)
-        of_target.append(BS_ENERGY)
-    costs = {name: summary[name] for name in totals}
+    known = costs_of(quantities_of(summary), summary)
+    costs = {cost.name: summary[cost.name] for cost in known}
     for target in summary["targets"]:
         if target["accuracy"] is not None:
-            costs |= {target_column(target["accuracy"], name): target[name] for name in of_target}
+            costs |= {target_column(target["accuracy"], cost.at_target): target[cost.at_target] for cost in known}
     return WhatIfRow(key, value_cell(value) if key else "", "", costs)
 
 

@@ -18,7 +18,7 @@ from edgefl.runs.data_division import Divided, divide
 from edgefl.runs.known_learning import KnownLearning
 from edgefl.runs.learning_key import Processor
 from edgefl.runs.learning_parts import Place, needed_memory, replay_of, replay_of_known
-from edgefl.runs.observers import added_columns
+from edgefl.runs.observers import added_columns, added_quantities
 from edgefl.runs.result_needs import check_ledger, rows_of
 from edgefl.runs.server_parts import decider_of, server_of
 from edgefl.runs.what_if_points import check_points
@@ -106,6 +106,7 @@ def rehearse(scenario: Scenario, access: Access | None = None) -> None:
             warn_of_recordings(scenario.radio.trace)
         divided = divide(scenario)
         added_columns(scenario)
+        added_quantities(scenario)
         check_ledger(rows_of(scenario), on_disk=True)  # as on the command line
         check_points(scenario, access)
         outside(scenario, divided, Streams(scenario.seed))

@@ -14,6 +14,7 @@ from edgefl.radio.radio_section import Faults
 from edgefl.records.added_columns import AddsColumns
 from edgefl.records.columns import DEVICE_COLUMNS, ROUND_COLUMNS, ResultColumn
 from edgefl.records.ledger import Ledger
+from edgefl.records.quantities import QUANTITIES, Quantity
 from edgefl.records.statuses import ANSWERED, POLLED
 from edgefl.runs.world_parts import Outside
 from edgefl.scenario import Scenario
@@ -149,6 +150,31 @@ def _added_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
     ]
 
 
+def _members(scenario: Scenario) -> dict[str, AddsColumns]:
+    """Return the members that may add columns, by their keys."""
+    return {"server.selection": scenario.server.selection, "radio.allocation": scenario.radio.allocation}
+
+
+def added_quantities(scenario: Scenario) -> list[Quantity]:
+    """Return the quantities of a whole run that members of a scenario add to its summary.
+
+    Raises:
+        InputError: one has the name of another one, or adds up a column that is none of its member's.
+    """
+    added: list[Quantity] = []
+    names = set(QUANTITIES)
+    for key, member in _members(scenario).items():
+        own = {column.name for column in member.round_columns}
+        for one in member.quantities:
+            if one.name in names:
+                raise InputError(f"{key}: its quantity {one.name} has the name of another one: rename it")
+            if not one.sums or not own.issuperset(one.sums):
+                raise InputError(f"{key}: its quantity {one.name} must add up columns (`sums`) of its round_columns")
+            names.add(one.name)
+            added.append(one)
+    return added
+
+
 def added_columns(scenario: Scenario) -> list[ResultColumn]:
     """Return the columns that members of a scenario add to rounds.csv and devices.csv.
 
@@ -156,13 +182,9 @@ def added_columns(scenario: Scenario) -> list[ResultColumn]:
         InputError: two of them have the same name, or one has that of a column that edgefl may write.
     """
     added: list[ResultColumn] = []
-    members: dict[str, AddsColumns] = {
-        "server.selection": scenario.server.selection,
-        "radio.allocation": scenario.radio.allocation,
-    }
     measured = [column for asked in scenario.report.asked for column in asked.measure.round_columns]
     owners = {column.name: "edgefl or a measure" for column in (*ROUND_COLUMNS, *DEVICE_COLUMNS, *measured)}
-    for key, member in members.items():
+    for key, member in _members(scenario).items():
         for column in (*member.round_columns, *member.device_columns):
             if column.name in owners:
                 raise InputError(f"{key}: its column {column.name} is one of {owners[column.name]}: rename it")

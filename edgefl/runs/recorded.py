@@ -13,6 +13,7 @@ from edgefl.results.csv_format import csv_bytes, csv_pieces
 from edgefl.results.progress import TIME_LEFT, SoFar
 from edgefl.results.summary import summarize
 from edgefl.runs.data_division import Divided, accuracy_columns
+from edgefl.runs.observers import added_quantities
 from edgefl.scenario import Scenario
 from edgefl.server.server import Server
 from edgefl.server.trajectories import trajectories
@@ -51,6 +52,7 @@ class Recorded:
             accuracies,
             by_session=self._scenario.in_sessions.several,
             devices=self._scenario.devices.count,
+            added=added_quantities(self._scenario),
         )
 
     def last_summary(self, accuracies: Floats | None) -> dict[str, Any]:
@@ -59,9 +61,7 @@ class Recorded:
         several_sessions = self._scenario.in_sessions.several
         if several_sessions:
             summary["storage"] = self._storage()
-        stopping = self._server.stopping
-        if stopping.watches_lifetime:
-            summary["lifetime_s"] = stopping.lifetime_s()
+        summary |= self._server.quantities()
         best = self._server.replay.best
         if best is not None:
             summary["best_model"] = best.described(several_sessions=several_sessions)

@@ -7,21 +7,13 @@ from time import monotonic
 from typing import Any
 
 from edgefl.core.files import write_atomically
-from edgefl.records.columns import index_column
+from edgefl.records.quantities import index_column, quantities_of
 from edgefl.results.csv_format import csv_bytes
-from edgefl.results.participation import LOSS_CAUSES
-from edgefl.results.what_if_table import BS_ENERGY, OF_TARGET, value_cell
+from edgefl.results.what_if_table import value_cell
 from edgefl.runs.sweep_run import SweepRun
 
 INDEX = "index.csv"
-CARBON = ("carbon_g", "bs_carbon_g")
-LIFETIME = "lifetime_s"
 TIME_SHARE = 0.02  # share of the wall-clock time that writing may take while runs are under way
-
-INDEX_TOTALS = (  # entries of a run's summary that become columns
-    "rounds", "time_s", "energy_j", "final_accuracy", "best_accuracy", "bytes_down", "bytes_up", "wasted_j",
-    "jain_index", "mean_age_rounds", "received", "received_share",
-)  # fmt: skip
 
 
 class SweepIndex:
@@ -62,12 +54,9 @@ def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
     """Return the index of a sweep as CSV: one row for each run, with its values, status, totals and targets."""
     reached = [_targets(run) for run in runs]
     targets = dict.fromkeys(target for of_run in reached for target in of_run)  # without duplicates, in order
-    totals = [*INDEX_TOTALS, *LOSS_CAUSES]
-    of_target = list(OF_TARGET)
-    if any(BS_ENERGY in (run.summary or {}) for run in runs):
-        totals.append(BS_ENERGY)
-        of_target.append(BS_ENERGY)
-    totals += [name for name in (*CARBON, LIFETIME) if any(name in (run.summary or {}) for run in runs)]
+    known = {one.name: one for run in runs for one in quantities_of(run.summary or {})}
+    totals = [one for one in known.values() if not one.when or any(one.name in (run.summary or {}) for run in runs)]
+    costs = [one.at_target for one in totals if one.at_target]
     columns: dict[str, list[Any]] = defaultdict(list)
     for run, of_run in zip(runs, reached, strict=True):
         columns["point"].append(run.point.label)
@@ -78,11 +67,10 @@ def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
         columns["status"].append(run.status)
         columns["error"].append(run.error)
         columns["folder"].append(str(run.point.place))
-        summary = {**(run.summary or {}).get("drops", {}), **(run.summary or {})}
-        for name in totals:
-            columns[name].append(summary.get(name))
+        for one in totals:
+            columns[one.name].append(one.of(run.summary or {}))
         for target in targets:
-            for name in of_target:
+            for name in costs:
                 columns[f"target_{target}_{name}"].append(of_run.get(target, {}).get(name))
     return csv_bytes(columns)
 

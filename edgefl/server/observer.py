@@ -1,7 +1,8 @@
 """Observers: the optional parts of a run.
 
 To write one: a file in `observers/` with a subclass of `Observer`, a line in `runs/observers.py`, which lists the
-observers of a run, and one test. A column of results that it adds has a line in `records/columns.py`.
+observers of a run, and one test. A column of results that it adds has a line in `records/columns.py`, a quantity of the
+whole run one in `records/quantities.py`.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -98,4 +99,8 @@ class Observer:
 
     def run_ends(self, ended: EndedRound) -> RoundColumns:
         """Return what participations that were cut off after the last round add to its columns."""
+        return {}
+
+    def quantities(self) -> dict[str, float | None]:
+        """Return quantities of the whole run that no column of rounds adds up to (`records/quantities.py`)."""
         return {}

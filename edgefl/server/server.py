@@ -119,6 +119,13 @@ class Server:
         """
         return self.attendance.wait_s(self.rounds.selection + 1, any_present=False)
 
+    def quantities(self) -> dict[str, float | None]:
+        """Return quantities of the whole run that no column of rounds adds up to."""
+        found = self.stopping.quantities()
+        for observer in self.observers:
+            found |= observer.quantities()
+        return found
+
     # Beginning a round
 
     def ready(self, count: int | None = None) -> Generator[simpy.Event, Any, bool]:

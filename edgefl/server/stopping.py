@@ -68,10 +68,11 @@ class Stopping:
         """Return whether a test of a round's model may end the run."""
         return self.stop.accuracy is not None or (self.plateau is not None and self.plateau.needs_tests)
 
-    @property
-    def watches_lifetime(self) -> bool:
-        """Return whether the scenario asks for the lifetime of its network."""
-        return self._lifetime is not None
+    def quantities(self) -> dict[str, float | None]:
+        """Return the lifetime of the network, if the scenario asks for it."""
+        if self._lifetime is None:
+            return {}
+        return {"lifetime_s": self.lifetime_s()}
 
     def lifetime_s(self) -> float | None:
         """Return when so many devices had run out at once as the scenario says [s]; None: they have not."""

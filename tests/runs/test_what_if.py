@@ -12,7 +12,7 @@ import yaml
 
 import edgefl
 from edgefl.learning.record import Pace
-from edgefl.records.columns import WHAT_IF_COLUMNS
+from edgefl.records.quantities import WHAT_IF_COLUMNS
 from edgefl.results import writer
 from edgefl.results.integrity import check_all
 from edgefl.results.what_if_table import read_table

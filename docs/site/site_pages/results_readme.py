@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from edgefl.records.columns import INDEX_COLUMNS, WHAT_IF_COLUMNS, ResultColumn
+from edgefl.records.columns import ResultColumn
+from edgefl.records.quantities import INDEX_COLUMNS, WHAT_IF_COLUMNS
 from edgefl.results.result_tables import columns_of_files, result_files
 
 INTRODUCTION = """\

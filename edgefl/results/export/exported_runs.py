@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from edgefl.core.errors import InputError
-from edgefl.records.columns import index_column, key_column
+from edgefl.records.quantities import index_column, key_column
 from edgefl.results.report.comparison.seed_groups import SeedGroup, grouped
 from edgefl.results.report.shared.read import load_all
 from edgefl.results.report.sweep import is_sweep

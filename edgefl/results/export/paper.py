@@ -7,7 +7,8 @@ from statistics import fmean, stdev
 from typing import IO, Any, NamedTuple
 
 from edgefl.core.errors import InputError
-from edgefl.core.units import ENERGY, NO_NUMBER, PLAIN, TIME, Unit, fitting, percent, with_unit
+from edgefl.core.units import NO_NUMBER, PERCENT, Unit, fitting, percent, with_unit
+from edgefl.records.quantities import SHORT_NAMES, Quantity, costs_of
 from edgefl.results.export import EFFECTS
 from edgefl.results.export.dialects import DIALECTS, NOTE, Cell, TextColumn
 from edgefl.results.export.effects_table import effect_table, formatted
@@ -23,15 +24,9 @@ from edgefl.results.report.sweep.selection import StudyChoice, selected, split
 from edgefl.results.report.sweep.study import Study
 from edgefl.results.statistics import half_interval
 
-PERCENT = (Unit("%", 0.01, 0),)
 TABLE_OPTIONS = frozenset({"where", "rows", "columns", "target", "measure", "interval"})
 NO_CHOICE = StudyChoice()
-# Entries of summary.json: title, units, and whether the smallest or the largest one is the best.
-SUMMARY_MEASURES: tuple[tuple[str, str, Sequence[Unit], Callable[[Sequence[float]], float]], ...] = (
-    ("wasted_j", "wasted energy", ENERGY, min),
-    ("received_share", "updates received", PERCENT, max),
-)
-COST_COLUMNS = (("rounds", "round", PLAIN), ("time", "time_s", TIME), ("energy", "energy_j", ENERGY))
+BEST: Mapping[str, Callable[[Sequence[float]], float] | None] = {"more": max, "less": min, "": None}
 
 
 class RunNumber(NamedTuple):
@@ -141,15 +136,16 @@ def chosen_paper_measures(
         default = ("time",)
     names = choice.measure or default
     runs = [run for group in groups for run in group.runs]
-    costs = [measure for measure in _target_measures(runs) if measure.block == goal.title] or _total_measures()
-    known = {measure.name: measure for measure in costs}
+    costs = [measure for measure in _target_measures(runs) if measure.block == goal.title] or _total_measures(runs)
+    by_title = {measure.name: measure for measure in costs}
+    known = {cost.name: by_title[cost.title] for cost in _costs(runs)}
     for measure in _accuracy_measures(runs)[:1]:
-        known["accuracy"] = measure
-    for name, in_words, units, best in SUMMARY_MEASURES:
-        if any(run.summary.get(name) is not None for run in runs):
-            known[name.removesuffix("_j").removesuffix("_share")] = PaperMeasure(
-                "", in_words, _summary_reader(name), units, best
-            )
+        known["final_accuracy"] = measure
+    for one in {one.name: one for run in runs for one in run.quantities}.values():
+        if one.name not in known and any(one.of(run.summary) is not None for run in runs):
+            known[one.name] = PaperMeasure("", one.title, _reader(one), one.units, BEST[one.better])
+    short = {word: known[name] for word, name in SHORT_NAMES.items() if name in known}
+    known = short | known
     chosen = split(names)
     for name in chosen:
         if name not in known:
@@ -157,11 +153,8 @@ def chosen_paper_measures(
     return [known[name] for name in chosen]
 
 
-def _summary_reader(name: str) -> Callable[[Run], RunNumber | None]:
-    def read(run: Run) -> RunNumber | None:
-        return _run_number(run.summary.get(name))
-
-    return read
+def _reader(of: Quantity) -> Callable[[Run], RunNumber | None]:
+    return lambda run: _run_number(of.of(run.summary))
 
 
 def measures_of(groups: Sequence[SeedGroup], part: str | None) -> list[PaperMeasure]:
@@ -170,10 +163,10 @@ def measures_of(groups: Sequence[SeedGroup], part: str | None) -> list[PaperMeas
     if part == "targets":
         measures = _target_measures(runs)
     elif part == "summary":
-        measures = _accuracy_measures(runs) + _total_measures()
+        measures = _accuracy_measures(runs) + _total_measures(runs)
     else:
         measures = _target_measures(runs) + _accuracy_measures(runs)
-    return measures or _total_measures()
+    return measures or _total_measures(runs)
 
 
 def note_of(interval: str | None) -> str:
@@ -224,9 +217,9 @@ def _target_measures(runs: Sequence[Run]) -> list[PaperMeasure]:
         for target in run.targets:
             accuracy_of[_target_title(target)] = target["accuracy"]
     measures = []
+    costs = _costs(runs)
     for block in sorted(accuracy_of, key=accuracy_of.__getitem__):
-        for name, key, units in COST_COLUMNS:
-            measures.append(PaperMeasure(block, name, _target_reader(block, key), units, min))
+        measures += [PaperMeasure(block, cost.title, _target_reader(block, cost), cost.units, min) for cost in costs]
     return measures
 
 
@@ -236,23 +229,27 @@ def _target_title(target: Mapping[str, Any]) -> str:
     return f"to {percent(target['accuracy'])}"
 
 
-def _target_reader(title: str, key: str) -> Callable[[Run], RunNumber | None]:
+def _costs(runs: Sequence[Run]) -> list[Quantity]:
+    """Return the costs that all these runs have."""
+    shared = set.intersection(*(set(run.summary) for run in runs))
+    return costs_of(runs[0].quantities, shared)
+
+
+def _target_reader(title: str, cost: Quantity) -> Callable[[Run], RunNumber | None]:
     def read(run: Run) -> RunNumber | None:
         for target in run.targets:
             if _target_title(target) != title:
                 continue
             if reached(target):
-                return RunNumber(float(target[key]))
-            return RunNumber(_total(run, key), bound=True)
+                return RunNumber(float(target[cost.at_target]))
+            return RunNumber(_total(run, cost), bound=True)
         return None
 
     return read
 
 
-def _total(run: Run, key: str) -> float:
-    if key == "round":
-        return float(run.length)
-    return float(run.total(key) or 0.0)
+def _total(run: Run, cost: Quantity) -> float:
+    return float(run.value(cost) or 0.0)
 
 
 def _accuracy_measures(runs: Sequence[Run]) -> list[PaperMeasure]:
@@ -280,11 +277,11 @@ def _run_number(value: float | None) -> RunNumber | None:
     return RunNumber(float(value))
 
 
-def _total_measures() -> list[PaperMeasure]:
+def _total_measures(runs: Sequence[Run]) -> list[PaperMeasure]:
     """Return rounds, time and energy of whole runs; none is the best, as a shorter run is not better."""
     return [
-        PaperMeasure("in all", name, lambda run, key=key: RunNumber(_total(run, key)), units)  # type: ignore[misc]
-        for name, key, units in COST_COLUMNS
+        PaperMeasure("in all", cost.title, lambda run, cost=cost: RunNumber(_total(run, cost)), cost.units)  # type: ignore[misc]
+        for cost in _costs(runs)
     ]
 
 

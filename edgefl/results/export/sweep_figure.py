@@ -10,7 +10,7 @@ import numpy as np
 
 from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
-from edgefl.core.units import Unit, digits, fitting, top, with_unit
+from edgefl.core.units import PERCENT, Unit, digits, fitting, top, with_unit
 from edgefl.results.export.figure_style import (
     LEGEND_CHARACTERS,
     LINE_STYLES,
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 DEFAULT_MEASURES = ("time", "energy")
-PERCENT = Unit("%", 0.01, 0)
 MOST_UPRIGHT = 5  # categories whose names fit side by side
 MOST_ABREAST = 4  # panels in a row, where facets follow each other
 LEAST_GAP_IN = 0.24  # between two ticks of an axis
@@ -174,8 +173,6 @@ def draw_panel(axes: Axes, panels: SweepPanels, number: int) -> None:
     above = np.array([estimate.above for estimate in estimates])
     is_share = panel.column.measure.is_share
     unit = fitting(top([central, above]), panel.column.measure.units)
-    if is_share:
-        unit = PERCENT
     for line in panels.lines:
         _draw_line(axes, panels, panel, line, unit.size)
     shown = np.concatenate([central, above])
@@ -199,7 +196,7 @@ def _highest(panels: SweepPanels, estimates: Sequence[SeedEstimate], shown: Floa
     """Return the highest end of an interval, in a unit: the limit of all panels of a measure."""
     upper = np.array([estimate.mean + _half(panels, estimate) for estimate in estimates]) / unit.size
     highest = max(float(shown.max()), float(upper[np.isfinite(upper)].max(initial=0.0)))
-    if unit is PERCENT:
+    if unit in PERCENT:
         return min(highest, 100.0)
     return highest or 1.0
 

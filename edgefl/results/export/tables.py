@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from edgefl.core.errors import InputError
+from edgefl.records.quantities import DECLARED, LOSSES, SUMMARY, costs_of
 from edgefl.results.export.exported_runs import ExportedRun, KeyColumn, exported_runs, key_columns
 from edgefl.results.export.participations import participations
 from edgefl.results.reader import TableRow, header_of, rows_of, tables_by_rows
@@ -16,9 +17,7 @@ from edgefl.results.run_folder import DEVICE_ACCURACY_FILE
 
 PHASE_FIGURES = ("start_s", "duration_s", "energy_j", "bytes")
 PHASE_COLUMNS = ("session", "round", "device", "phase", *PHASE_FIGURES)
-TARGET_COLUMNS = ("accuracy", "relative", "round", "time_s", "energy_j")
-BS_ENERGY = "bs_energy_j"  # a further one, of runs that account for base stations
-NOT_EXPORTED = ("targets", "sessions", "wall_s")  # of the summary: lists, and times of this machine
+NOT_EXPORTED = ("targets", "sessions", "wall_s", DECLARED)  # of the summary: lists, and times of this machine
 _TYPES_OF_EXPORTS = {  # of columns that only exported tables have; the others are numbers
     "run": str,
     "scenario": str,
@@ -27,12 +26,9 @@ _TYPES_OF_EXPORTS = {  # of columns that only exported tables have; the others a
     "reached": bool,
     "seed": int,
     "bytes": int,
-    "rounds": int,
     "last_n": int,
-    "drops_late": int,
-    "drops_departed": int,
-    "drops_failed": int,
-    "drops_unfinished": int,
+    **{f"{one.within}_{one.name}".strip("_"): one.type for one in SUMMARY},
+    f"{LOSSES}_unfinished": int,
 }
 
 
@@ -141,9 +137,8 @@ def _summary(folder: Path) -> ExportTable:
 def _targets(folder: Path) -> ExportTable:
     """Return a row for each target with its costs, None if it was not reached."""
     run = load(folder, details=False)
-    columns = list(TARGET_COLUMNS)
-    if any(BS_ENERGY in target for target in run.targets):
-        columns.append(BS_ENERGY)
+    names = {name for target in run.targets for name in target}
+    columns = ["accuracy", "relative", *(cost.at_target for cost in costs_of(run.quantities, names))]
     rows = []
     for target in run.targets:
         costs = {key: target.get(key) for key in columns}

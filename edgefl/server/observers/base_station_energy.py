@@ -23,28 +23,22 @@ class BaseStationEnergy(Observer):
         """Return the columns of what base stations have drawn since the round before."""
         lasted_s = ended.until_s - ended.since_s
         static_j = self.sites * self.section.static_w * lasted_s
-        load_j = self._load_j(ended)
-        return {
-            "bs_static_energy_j": static_j,
-            "bs_load_energy_j": load_j,
-            **self._carbon(static_j + load_j, ended),
-        }
+        return self._terms({"bs_static_energy_j": static_j, "bs_load_energy_j": self._load_j(ended)}, ended)
 
     def run_ends(self, ended: EndedRound) -> RoundColumns:
         """Return the columns of what sending to participants has cost."""
-        load_j = self._load_j(ended)
-        return {"bs_load_energy_j": load_j, **self._carbon(load_j, ended)}
+        return self._terms({"bs_load_energy_j": self._load_j(ended)}, ended)
 
     def _load_j(self, ended: EndedRound) -> float:
         return self.section.slope * self.tx_power_w * self._full_power_s(ended.parts)
 
-    def _carbon(self, energy_j: float, ended: EndedRound) -> RoundColumns:
-        """Return the column of the grams of an energy, by the mean intensity during the round."""
+    def _terms(self, terms_j: RoundColumns, ended: EndedRound) -> RoundColumns:
+        """Return the terms of the energy, and the grams of their sum by the mean intensity during the round."""
         intensity = self.section.carbon_g_kwh
         if intensity is None:
-            return {}
-        spent = (np.array([each]) for each in (energy_j, ended.since_s, ended.until_s))
-        return {"bs_carbon_g": float(intensity.grams(*spent)[0])}
+            return terms_j
+        spent = (np.array([each]) for each in (sum(terms_j.values()), ended.since_s, ended.until_s))
+        return {**terms_j, "bs_carbon_g": float(intensity.grams(*spent)[0])}
 
     def _full_power_s(self, parts: Sequence[Participation]) -> float:
         """Return the time for which all cells together have sent, weighted by power over full power."""

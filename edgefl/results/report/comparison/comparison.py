@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.units import ENERGY, NO_NUMBER, TIME, digits, percent, points, quantity, score, spread
+from edgefl.records.quantities import SUMMARY, Quantity
 from edgefl.results import metrics
 from edgefl.results.differing_keys import PLAN_KEYS
 from edgefl.results.labels import labels
@@ -17,10 +18,11 @@ from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run
 
 ComparisonRow = dict[str, Any]
+NO_COSTS: Mapping[str, Floats] = {}
+NO_TOTALS: Mapping[str, float | None] = {}
 OWN_KEYS = ("name", "label", "targets", "algorithm")  # may differ between runs that are still comparable
 COSTS = ("rounds", "time_s", "energy_j")
-BS_ENERGY = "bs_energy_j"  # in comparisons of runs of which at least one has `cells.energy`
-SPEED_UPS = ("rounds_speedup", "time_speedup", "energy_speedup")  # one for each cost
+SPEED_UPS = ("rounds_speedup", "time_speedup", "energy_speedup")  # one for each of these costs
 SMALLEST_P = 1e-300  # smaller p-values are written as this bound
 TABLE_LEGEND = (
     "Δ best and gain are in percentage points. The gain is summed over the rounds in which both runs were tested, and "
@@ -36,9 +38,10 @@ class ComparedRun(NamedTuple):
     scenario: Mapping[str, Any]
     status: str
     curve: AccuracyCurve
-    bs_energy_j: Floats | None = None  # [rounds] of base stations since the beginning; None: not measured
+    costs: Mapping[str, Floats] = NO_COSTS  # [rounds] since the beginning, besides time and energy, by quantity
     updates: Updates = NO_UPDATES
-    wasted_j: float = 0.0  # energy of participations whose update was not used
+    totals: Mapping[str, float | None] = NO_TOTALS  # by quantity
+    quantities: Sequence[Quantity] = SUMMARY
     run: Run | None = None  # with its devices; None if only its curve is known
 
 
@@ -67,6 +70,7 @@ class Comparison(NamedTuple):
     sessions: Sequence[int]  # none where no run has several
     rows: Sequence[ComparisonRow]
     names: Sequence[str]  # of the runs in tables: their labels, if any scenario has one
+    more_costs: Sequence[Quantity]  # besides rounds, time and energy
     why: Sequence[str] = ()  # sentences
 
 
@@ -81,11 +85,11 @@ class Block(NamedTuple):
 def compared_run(run: Run, name: str) -> ComparedRun:
     """Return the parts of a run that a comparison needs."""
     curve = metrics.accuracy_curve(run.rounds)
-    bs_energy_j = metrics.base_station_energy_j(run.rounds)
+    costs = metrics.costs(run.rounds, run.quantities)
     status = str(run.manifest.get("status"))
-    wasted_j = run.sum("wasted_j") or 0.0
+    totals = {one.name: run.value(one) for one in run.quantities}
     with_devices = run if run.devices else None
-    return ComparedRun(name, run.scenario, status, curve, bs_energy_j, run.updates, wasted_j, with_devices)
+    return ComparedRun(name, run.scenario, status, curve, costs, run.updates, totals, run.quantities, with_devices)
 
 
 def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparison:
@@ -100,17 +104,20 @@ def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparis
     reference = runs[0]
     targets = _targets(runs, options)
     sessions = _sessions(runs)
+    declared = {one.name: one for run in runs for one in run.quantities}
+    known = [one for one in declared.values() if any(run.totals.get(one.name) is not None for run in runs)]
+    costs = [cost for cost in declared.values() if any(cost.name in run.costs for run in runs)]
     rows = []
     for run, label in zip(runs, labels([run.scenario for run in runs]), strict=True):
         row = _row(run, reference, targets, options)
         row |= _session_metrics(run.curve, reference.curve, sessions, options)
-        if any(other.bs_energy_j is not None for other in runs):
-            row |= _base_station_energy(run, targets)
+        row |= _more_costs(run, costs, targets)
+        row |= {one.name: run.totals.get(one.name) for one in known if one.name not in row}
         row["label"] = label
         rows.append({key: _none_if_nan(value) for key, value in row.items()})
     has_labels = any(run.scenario.get("label") for run in runs)
     names = [str(row["label" if has_labels else "run"]) for row in rows]
-    return Comparison(options, targets, sessions, rows, names, _add_why(rows, runs, targets))
+    return Comparison(options, targets, sessions, rows, names, costs, _add_why(rows, runs, targets))
 
 
 def _check(options: ComparisonOptions) -> None:
@@ -201,7 +208,7 @@ def _row(
     row |= zip(COSTS, costs, strict=True)
     row |= _accuracy_metrics(run.curve, reference.curve, options)
     row |= {"received": run.updates.received, "received_share": run.updates.received_share}
-    row |= run.updates.losses | {"wasted_j": run.wasted_j}
+    row |= run.updates.losses | {"wasted_j": run.totals.get("wasted_j") or 0.0}
     for target in targets:
         for key, value in _target_metrics(target, run.curve, reference.curve).items():
             row[f"to_{target.name}_{key}"] = value
@@ -274,16 +281,16 @@ def _by_session(curve: AccuracyCurve) -> dict[int, AccuracyCurve]:
     return {int(part.session[0]): part for part in metrics.sessions(curve)}
 
 
-def _base_station_energy(run: ComparedRun, targets: Sequence[TargetAccuracy]) -> ComparisonRow:
-    """Return the energy of base stations over the whole run, and to each target; None where there is none."""
-    row: ComparisonRow = {BS_ENERGY: None} | {f"to_{target.name}_{BS_ENERGY}": None for target in targets}
-    if run.bs_energy_j is None or not run.bs_energy_j.size:
-        return row
-    row[BS_ENERGY] = float(run.bs_energy_j[-1])
+def _more_costs(run: ComparedRun, costs: Sequence[Quantity], targets: Sequence[TargetAccuracy]) -> ComparisonRow:
+    """Return the costs, besides rounds, time and energy, to each target; None where there is none."""
+    row: ComparisonRow = {}
     for target in targets:
         reach = metrics.reach(run.curve, target.accuracy)
-        if reach.reached:
-            row[f"to_{target.name}_{BS_ENERGY}"] = metrics.until(run.curve, reach, run.bs_energy_j)
+        for cost in costs:
+            value = None
+            if reach.reached and cost.name in run.costs:
+                value = metrics.until(run.curve, reach, run.costs[cost.name])
+            row[f"to_{target.name}_{cost.at_target}"] = value
     return row
 
 
@@ -306,11 +313,11 @@ def _target_metrics(target: TargetAccuracy, run: AccuracyCurve, reference: Accur
 
 def overview(comparison: Comparison) -> Block:
     """Return the costs of each run, and the keys in which it differs from the reference."""
-    head = ["algorithm", "rounds", "time", "energy", *_base_station_head(comparison), "differs from the reference in"]
+    head = ["algorithm", "rounds", "time", "energy", *_more_head(comparison), "differs from the reference in"]
     body = []
     for row in comparison.rows:
         differing_keys = describe.cut(row["differs"]) or NO_NUMBER
-        body.append([row["algorithm"], *_cost_cells(row), *_base_station_cells(row, ""), differing_keys])
+        body.append([row["algorithm"], *_cost_cells(row), *_more_cells(comparison, row), differing_keys])
     return Block("Runs", head, body)
 
 
@@ -336,23 +343,20 @@ def accuracy_blocks(comparison: Comparison) -> list[Block]:
     blocks = [_accuracy_block(comparison), *_session_blocks(comparison)]
     for target in comparison.targets:
         prefix = f"to_{target.name}_"
-        body = [[*_target_cells(row, rows[0], target), *_base_station_cells(row, prefix)] for row in rows]
-        head = ["rounds", "time", "energy", *_base_station_head(comparison)]
+        body = [[*_target_cells(row, rows[0], target), *_more_cells(comparison, row, prefix)] for row in rows]
+        head = ["rounds", "time", "energy", *_more_head(comparison)]
         blocks.append(Block(f"To {target.title}", head, body))
     return blocks
 
 
-def _base_station_head(comparison: Comparison) -> list[str]:
-    if BS_ENERGY in comparison.rows[0]:
-        return ["base stations"]
-    return []
+def _more_head(comparison: Comparison) -> list[str]:
+    return [cost.title for cost in comparison.more_costs]
 
 
-def _base_station_cells(row: ComparisonRow, prefix: str) -> list[str]:
-    key = prefix + BS_ENERGY
-    if key not in row:
-        return []
-    return [quantity(row[key], ENERGY)]
+def _more_cells(comparison: Comparison, row: ComparisonRow, prefix: str = "") -> list[str]:
+    """Return the costs besides rounds, time and energy; with the prefix of a target, those until it."""
+    names = [f"{prefix}{cost.at_target}" if prefix else cost.name for cost in comparison.more_costs]
+    return [cost.text(row[name]) for cost, name in zip(comparison.more_costs, names, strict=True)]
 
 
 def _accuracy_block(comparison: Comparison) -> Block:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from edgefl.core.units import BYTES, ENERGY, MASS, NO_NUMBER, TIME, Unit, as_number, digits, percent, quantity, score
+from edgefl.records.quantities import QUANTITIES
 from edgefl.results.progress import TIME_LEFT
 from edgefl.results.report.comparison.pooled_seeds import PooledRuns, main_results
 from edgefl.results.report.shared import describe
@@ -120,11 +121,12 @@ def _carbon_tile(run: Run) -> Tile | None:
 
 
 def _base_station_tile(run: Run) -> Tile | None:
-    static_j = run.sum("bs_static_energy_j")
-    if static_j is None:
+    drawn = QUANTITIES["bs_energy_j"]
+    value = run.value(drawn)
+    if value is None:
         return None
-    load_j = run.sum("bs_load_energy_j") or 0.0
-    return Tile("Energy of base stations", [quantity(static_j + load_j, ENERGY)], f"{quantity(load_j, ENERGY)} to send")
+    terms = [f"{quantity(run.sum(name), ENERGY)} {title}" for name, title in zip(drawn.sums, drawn.terms, strict=True)]
+    return Tile(drawn.title.capitalize(), [drawn.text(value)], ", ".join(terms))
 
 
 def _stopped(run: Run) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from edgefl.core.arrays import Floats
-from edgefl.core.units import ENERGY, NO_NUMBER, PLAIN, TIME, Unit, digits, fitting, percent, quantity, score
+from edgefl.core.units import ENERGY, NO_NUMBER, PERCENT, PLAIN, TIME, Unit, digits, fitting, percent, quantity, score
 from edgefl.results import statistics
 from edgefl.results.labels import labels
 from edgefl.results.report.comparison import seed_groups
@@ -19,7 +19,6 @@ from edgefl.results.report.shared.templates import Html
 from edgefl.results.scenario_tree import has_deadline
 from edgefl.results.statistics import FEWEST_FOR_INTERVAL
 
-PERCENT = (Unit("%", 0.01, 0),)
 LEGEND = (
     "Cells are means over seeds: with four seeds or more ± half of the 95 % confidence interval of the mean (Student's "
     "t), with fewer their lowest and highest value."

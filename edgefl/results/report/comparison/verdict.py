@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from edgefl.core.units import ENERGY, TIME, Unit, as_number, digits, percent
+from edgefl.core.units import ENERGY, PERCENT, TIME, Unit, as_number, digits, percent
 from edgefl.results import statistics
 from edgefl.results.reader import FINISHED_STATUS
 from edgefl.results.report.comparison.headline import Tile
-from edgefl.results.report.comparison.pooled_seeds import PERCENT, PooledRuns, spread_text
+from edgefl.results.report.comparison.pooled_seeds import PooledRuns, spread_text
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run, reached
 from edgefl.results.report.shared.style import StyledRun

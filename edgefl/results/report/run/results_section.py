@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgefl.core.units import BYTES, ENERGY, MASS, NO_NUMBER, TIME, as_number, digits, percent, quantity, score, spread
+from edgefl.core.units import ENERGY, NO_NUMBER, TIME, as_number, digits, percent, quantity, spread
 from edgefl.results.report.run import plausibility, wasted_energy
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run, energy_of, reached
@@ -31,6 +31,7 @@ LAST_VALUES = {
     "ndcg_10": "NDCG @ 10",
 }
 COUNTS = ("selected", "received", "late", "departed")  # columns of rounds.csv
+OF_PARTICIPATIONS = ("rounds", *COUNTS, "failed")  # quantities that the card of rounds and drops has
 
 
 class FactsCard(NamedTuple):
@@ -78,24 +79,15 @@ def target_cost(target: Mapping[str, Any]) -> str:
 
 
 def _totals(run: Run, energy_name: str) -> Facts:
-    facts = {
-        "virtual time": quantity(run.total("time_s"), TIME),
-        energy_name: quantity(run.total("energy_j"), ENERGY),
-        "sent to devices": quantity(run.summary.get("bytes_down"), BYTES),
-        "sent by devices": quantity(run.summary.get("bytes_up"), BYTES),
-    }
-    if run.sum("bs_static_energy_j") is not None:
-        facts["drawn by base stations"] = quantity(run.sum("bs_static_energy_j"), ENERGY)
-        facts["drawn by base stations to send"] = quantity(run.sum("bs_load_energy_j"), ENERGY)
-    if run.sum("drained_j") is not None:
-        facts["drained from batteries besides learning"] = quantity(run.sum("drained_j"), ENERGY)
-        facts["charged into batteries"] = quantity(run.sum("charged_j"), ENERGY)
-    for column, name in (("carbon_g", "carbon of devices"), ("bs_carbon_g", "carbon of base stations")):
-        if run.sum(column) is not None:
-            facts[name] = quantity(run.sum(column), MASS)
-    if run.final_accuracy is not None:
-        facts["final accuracy"] = score(run.final_accuracy)
-        facts["best accuracy"] = score(run.summary.get("best_accuracy"))
+    facts = {}
+    for one in run.quantities:
+        value = run.value(one)
+        if value is None or one.name in OF_PARTICIPATIONS:
+            continue
+        title = energy_name if one.name == "energy_j" else one.title
+        facts[title] = one.text(value)
+        for term, column in zip(one.terms, one.sums, strict=False):
+            facts[f"{title}, {term}"] = quantity(run.sum(column), one.units)
     if kept := describe.best_model(run):
         facts["best model"] = kept
     for column, name in LAST_VALUES.items():

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from edgefl.core.arrays import Bools, Floats
 from edgefl.core.errors import InputError
 from edgefl.core.units import as_number
+from edgefl.records.columns import ResultColumn
+from edgefl.records.quantities import QUANTITIES, Quantity, declared_terms, quantities_of
 from edgefl.records.result_files import CELL_LOAD
 from edgefl.records.statuses import EVALUATIONS, REPORTED
 from edgefl.results.metrics import numbers
@@ -148,12 +150,26 @@ class Run:
             return None
         return float(np.nansum(values))  # empty cells count as nothing
 
+    @cached_property
+    def quantities(self) -> Sequence[Quantity]:
+        """The quantities that the run may have, those of members from outside included."""
+        return quantities_of(self.summary)
+
+    def value(self, of: Quantity) -> float | None:
+        """Return a quantity of the run; of a run without a summary, what its rounds say."""
+        known = of.of(self.summary)
+        if known is not None:
+            return known
+        if of.sums:
+            terms = [self.sum(name) for name in of.sums]
+            return None if None in terms else sum(term or 0.0 for term in terms)
+        if of.name == "rounds":
+            return float(self.length)
+        return self.last(of.name) if of.name in self.rounds else None
+
     def total(self, name: str) -> float | None:
-        """Return a total of the summary; of a run without a summary, the last value of its column."""
-        known = as_number(self.summary.get(name))
-        if known is None:
-            return self.last(name)
-        return known
+        """Return a quantity of edgefl by its name; see `value`."""
+        return self.value(QUANTITIES[name])
 
 
 def energy_of(runs: Sequence[Run]) -> str:
@@ -199,7 +215,7 @@ def load(folder: Path, *, details: bool = True) -> Run:
         text = "its run has not ended: `edgefl report` shows its rounds so far, `edgefl run --resume` continues it"
         raise InputError(f"{folder}: {text}")
     documents = read_documents(folder)
-    rounds = load_rounds(folder)
+    rounds = load_rounds(folder, declared_terms(documents.summary))
     devices: ColumnArrays = {}
     labels = None
     tracks = None
@@ -303,7 +319,7 @@ def from_memory(documents: Documents, tables: Mapping[str, Mapping[str, Sequence
     """
     events = tables.get(EVENTS_FILE, NO_EVENTS)
     arrays = {name: arrays_from(columns, name) for name, columns in tables.items() if name != EVENTS_FILE}
-    rounds = arrays["rounds.csv"]
+    rounds = arrays_from(tables["rounds.csv"], "rounds.csv", declared_terms(documents.summary))
     rounds |= {"number": numbers(rounds["round"])}
     devices = _finished_devices(arrays["devices.csv"], rounds)
     labels = arrays.get("labels.csv")
@@ -316,13 +332,15 @@ def _times_in_memory(events: Mapping[str, Sequence[Any]], kind: str) -> Floats:
     return np.array([time_s for kind_of_row, time_s in rows if kind_of_row == kind], dtype=np.float64)
 
 
-def load_rounds(folder: Path) -> ColumnArrays:
+def load_rounds(folder: Path, more: Sequence[ResultColumn] = ()) -> ColumnArrays:
     """Return the columns of ``rounds.csv``, and ``number``, which grows over the whole run.
+
+    Columns of members from outside are among them if they are named.
 
     Raises:
         InputError: it is missing or damaged, in one line.
     """
-    rounds = arrays_of(folder, "rounds.csv")
+    rounds = arrays_of(folder, "rounds.csv", more)
     return rounds | {"number": numbers(rounds["round"])}
 
 

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from edgefl.core.units import percent, score
-from edgefl.results.participation import MOST_LOST
+from edgefl.results.participation import LOSS_CAUSES, MOST_LOST
 from edgefl.results.report.sweep.effects import effect_between, effect_sentence
 from edgefl.results.report.sweep.estimates import EstimateColumn, updates_are_lost
 from edgefl.results.report.sweep.measures import (
-    LOSS_TITLES,
     RECEIVED,
     WASTED,
     Goal,
@@ -64,7 +63,7 @@ def lost_updates_sentence(study: Study, columns: Mapping[str, EstimateColumn]) -
 def _received_text(study: Study, point: int) -> str:
     """Return how many updates of a point's runs arrived: ``4 of 364 updates``."""
     rows = study.finished_rows[point]
-    names = ("received", *LOSS_TITLES)
+    names = ("received", *LOSS_CAUSES)
     if any(name not in study.numbers for name in names):
         return f"{score(np.mean(study.numbers[RECEIVED][rows]))} of the updates"
     counts = [float(np.nansum(study.numbers[name][rows])) for name in names]

@@ -8,9 +8,10 @@ import numpy as np
 
 from edgefl.core.errors import InputError
 from edgefl.core.units import as_number
+from edgefl.records.quantities import SHORT_NAMES
 from edgefl.results import statistics
 from edgefl.results.participation import MOST_LOST
-from edgefl.results.report.sweep.measures import RECEIVED, WASTED, Goal, SweepMeasure, goals, measures
+from edgefl.results.report.sweep.measures import RECEIVED, Goal, SweepMeasure, goals, measures
 from edgefl.results.report.sweep.selection import split
 from edgefl.results.report.sweep.study import Study
 from edgefl.results.statistics import Paired, SeedEstimate
@@ -83,14 +84,7 @@ def chosen_measures(
     rounds = "rounds"
     if goal.target:
         rounds = goal.time.replace("time_s", "round")
-    words = {
-        "time": goal.time,
-        "energy": goal.energy,
-        "rounds": rounds,
-        "accuracy": "final_accuracy",
-        "received": RECEIVED,
-        "wasted": WASTED,
-    }
+    words = SHORT_NAMES | {"time": goal.time, "energy": goal.energy, "rounds": rounds}
     if not names:
         return [columns[words.get(name, name)].measure for name in default if words.get(name, name) in columns]
     chosen = []
@@ -112,6 +106,16 @@ def updates_are_lost(columns: Mapping[str, EstimateColumn]) -> bool:
     return any(estimate.mean < 1 - MOST_LOST for estimate in columns[RECEIVED].estimates)
 
 
+def more_columns(columns: Mapping[str, EstimateColumn]) -> list[str]:
+    """Return the measures of whole runs that only some runs have, and that differ between points."""
+    found = []
+    for name, column in columns.items():
+        values = {estimate.central for estimate in column.estimates if np.isfinite(estimate.central)}
+        if column.measure.optional and len(values) > 1:
+            found.append(name)
+    return found
+
+
 def values_by_seed(study: Study, measure: SweepMeasure, point: int) -> dict[int, float]:
     """Return a measure of a point's finished runs, by seed; NaN for a run that missed the target."""
     seeds = study.numbers["seed"]
@@ -121,7 +125,9 @@ def values_by_seed(study: Study, measure: SweepMeasure, point: int) -> dict[int,
 
 def _column(study: Study, measure: SweepMeasure) -> EstimateColumn:
     estimates = [_estimate(study, measure, rows) for rows in study.finished_rows]
-    best = _best_point(estimates, higher_is_better=measure.higher_is_better)
+    best = None
+    if measure.judges:
+        best = _best_point(estimates, higher_is_better=measure.higher_is_better)
     if best is None:
         return EstimateColumn(measure, estimates, None, [], [])
     # Under one seed all points meet the same devices, channels and batches (common random numbers), so that the

@@ -1,45 +1,19 @@
 """Measures of a sweep, which are columns of ``index.csv``, the goals of the page, and estimates as texts."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from edgefl.core.units import BYTES, ENERGY, MASS, NO_NUMBER, PLAIN, TIME, Unit, digits, fitting, percent, score, spread
+from edgefl.core.units import NO_NUMBER, Unit, digits, fitting, percent, score, spread
+from edgefl.records.quantities import QUANTITIES, Quantity
 from edgefl.results.report.sweep.study import Study
 from edgefl.results.statistics import Paired, SeedEstimate
 
 RECEIVED = "received_share"  # of the updates
-LOSS_TITLES = {"late": "too late", "departed": "departed", "failed": "failed"}  # updates by the cause of their loss
 WASTED = "wasted_j"
 FINAL_ACCURACY = "final_accuracy"
-SPREAD_TITLES = {"jain_index": "Jain's index", "mean_age_rounds": "age of updates [rounds]"}  # of participation
-TOTAL_TITLES = {
-    "rounds": "rounds",
-    "time_s": "time",
-    "energy_j": "energy",
-    RECEIVED: "share of updates received",
-    **LOSS_TITLES,
-    WASTED: "wasted energy",
-    "bs_energy_j": "energy of base stations",
-    "carbon_g": "carbon of devices",
-    "bs_carbon_g": "carbon of base stations",
-    "bytes_down": "sent to devices",
-    "bytes_up": "sent by devices",
-    **SPREAD_TITLES,
-}
-ACCURACY_TITLES = {FINAL_ACCURACY: "final accuracy", "best_accuracy": "best accuracy"}
-UNITS_BY_NAME: Mapping[str, Sequence[Unit]] = {
-    "time_s": TIME,
-    "energy_j": ENERGY,
-    WASTED: ENERGY,
-    "bs_energy_j": ENERGY,
-    "carbon_g": MASS,
-    "bs_carbon_g": MASS,
-    "bytes_down": BYTES,
-    "bytes_up": BYTES,
-}
-# Costs of a target, and the total of the run that bounds each from below where the target was missed.
-TARGET_BOUNDS = {"round": "rounds", "time_s": "time_s", "energy_j": "energy_j", "bs_energy_j": "bs_energy_j"}
+SPREAD = ("jain_index", "mean_age_rounds")  # of participation
+ACCURACIES = (FINAL_ACCURACY, "best_accuracy")
 
 
 class SweepMeasure(NamedTuple):
@@ -53,16 +27,10 @@ class SweepMeasure(NamedTuple):
     title: str
     units: Sequence[Unit]
     bound: str = ""
-
-    @property
-    def is_share(self) -> bool:
-        """Return whether the measure is a fraction, shown in percent."""
-        return self.name.endswith("accuracy") or self.name == RECEIVED
-
-    @property
-    def higher_is_better(self) -> bool:
-        """Return whether the best point is the one with the highest value."""
-        return self.is_share or self.name == "jain_index"
+    is_share: bool = False  # a fraction, shown in percent
+    higher_is_better: bool = False  # whether the best point is the one with the highest value
+    judges: bool = True  # whether more or less is better
+    optional: bool = False  # whether only some runs have it
 
 
 class Goal(NamedTuple):
@@ -90,19 +58,26 @@ def goals(study: Study) -> list[Goal]:
 def measures(study: Study) -> list[SweepMeasure]:
     """Return the measures that the sweep has: those of targets, then the totals, then the accuracies."""
     every = []
+    known = [one for one in study.quantities if one.name in study.numbers]  # only some sweeps have all
     for name in study.targets:
-        for cost, bound in TARGET_BOUNDS.items():
-            column = f"target_{name}_{cost}"
-            title = f"{TOTAL_TITLES[bound]} to {percent(name)}"
-            if bound in study.numbers:  # only some sweeps account for base stations
-                every.append(SweepMeasure(column, title, UNITS_BY_NAME.get(cost, PLAIN), bound))
-    titles = dict(TOTAL_TITLES)
-    if study.has_accuracy:
-        titles |= ACCURACY_TITLES
-    for name, title in titles.items():
-        if name in study.numbers:  # only some sweeps have all
-            every.append(SweepMeasure(name, title, UNITS_BY_NAME.get(name, PLAIN)))
-    return every
+        for cost in known:
+            if cost.at_target:
+                column = f"target_{name}_{cost.at_target}"
+                every.append(SweepMeasure(column, f"{cost.title} to {percent(name)}", cost.units, cost.name))
+    of_run = [_measure(one) for one in known if study.has_accuracy or one.name not in ACCURACIES]
+    return every + of_run
+
+
+def _measure(of: Quantity) -> SweepMeasure:
+    return SweepMeasure(
+        of.name,
+        of.title,
+        of.units,
+        is_share=of.is_share,
+        higher_is_better=of.better == "more",
+        judges=bool(of.better or of.at_target),
+        optional=bool(of.when) or of.name not in QUANTITIES,
+    )
 
 
 def measure_title(measure: SweepMeasure, goal: Goal) -> str:

@@ -18,7 +18,13 @@ from edgefl.results.report.shared.views import AXES
 from edgefl.results.report.sweep.answer import answer, lost_updates_sentence
 from edgefl.results.report.sweep.curves import SweepCurves
 from edgefl.results.report.sweep.effects_card import baselines_of, effects_tables
-from edgefl.results.report.sweep.estimates import EstimateColumn, first_goal, updates_are_lost, values_by_seed
+from edgefl.results.report.sweep.estimates import (
+    EstimateColumn,
+    first_goal,
+    more_columns,
+    updates_are_lost,
+    values_by_seed,
+)
 from edgefl.results.report.sweep.measures import (
     FINAL_ACCURACY,
     RECEIVED,
@@ -61,6 +67,7 @@ def render(
         title=study.name,
         subtitle=_subtitle(study),
         unfinished=_unfinished(study),
+        more=more_columns(columns),
         goals={number: goal.title for number, goal in enumerate(every_goal)},
         first_goal=first_goal(columns, every_goal),
         keys=study.keys,
@@ -156,6 +163,8 @@ def _data(
         shown.add(FINAL_ACCURACY)
     if updates_are_lost(columns):
         shown |= {name for name in (RECEIVED, WASTED) if name in columns}
+    more = more_columns(columns)
+    shown |= {*more}
     return {
         "colours": RUN_COLOURS,
         "dashes": DASHES,
@@ -167,6 +176,7 @@ def _data(
             for goal in every_goal
         ],
         "measures": {name: _measure_data(study, columns[name]) for name in sorted(shown)},
+        "more": more,
         "deadline": study.has_deadline,
         "curves": curves.figure if curves else None,
     }
@@ -215,16 +225,12 @@ def _measure_data(study: Study, column: EstimateColumn) -> Figure:
     # One unit for all points: a chart has one axis.
     unit = fitting(top([central, above]), measure.units)
     size = unit.size
-    unit_name = unit.name
-    if measure.is_share:
-        size = ACCURACY_SIZE
-        unit_name = "%"
     title = measure.title
     if measure.name in {WHOLE_RUN.time, WHOLE_RUN.energy}:
         title = f"{title} of {WHOLE_RUN.title}"
     known = central[np.isfinite(central)]
     return {
-        "title": f"{title} [{unit_name}]",
+        "title": f"{title} [{unit.name}]",
         "share": measure.is_share,
         "y": short(central / size),
         "half": short(half / size, 3),

@@ -13,11 +13,12 @@ import numpy as np
 from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.units import NO_NUMBER, PLAIN, Unit, as_number, fitting, units_of_key
-from edgefl.records.columns import index_column
+from edgefl.records.quantities import COSTS, INDEX_COLUMNS, SUMMARY, Quantity, index_column
 from edgefl.records.swept_keys import LABEL, beside_label
+from edgefl.results.integrity import SUMMARY_FILE
 from edgefl.results.labels import SELF_EXPLAINING, labels
 from edgefl.results.member_titles import catalogue_at
-from edgefl.results.reader import FINISHED_STATUS, text_of, yaml_of
+from edgefl.results.reader import FINISHED_STATUS, declared_in, json_of, text_of, yaml_of
 from edgefl.results.report.shared import describe
 
 CONTENT_FILE = "sweep.yaml"
@@ -25,7 +26,7 @@ INDEX_FILE = "index.csv"
 SCENARIO_FILE = "scenario.yaml"  # of a run
 ALGORITHM = "algorithm"
 NAMES = frozenset({LABEL, ALGORITHM, "sweep", "point"})  # keys whose values stand for themselves in labels
-TOTALS = ("rounds", "time_s", "energy_j")  # every finished run has them
+TOTALS = tuple(one.name for one in COSTS if not one.when)  # every finished run has them
 REQUIRED_COLUMNS = ("point", "seed", "status", "error", "folder", *TOTALS, "final_accuracy", "best_accuracy")
 TEXT_COLUMNS = frozenset({"point", "status", "error", "folder"})
 FAILED_STATUS = "failed"
@@ -104,6 +105,18 @@ class Study:
             return []
         names = {name.split("_")[1] for name in self.numbers if name.startswith("target_")}
         return sorted(names, key=float)
+
+    @cached_property
+    def quantities(self) -> Sequence[Quantity]:
+        """Return the quantities of its runs, those of members from outside included, which their summaries declare."""
+        known = {column.name for column in INDEX_COLUMNS}
+        if all(name in known or name.startswith("target_") for name in self.numbers):
+            return SUMMARY
+        for row in [row for of_point in self.finished_rows for row in of_point]:
+            folder = self.run_folder(row)
+            if (folder / SUMMARY_FILE).is_file():
+                return declared_in(folder, json_of(folder, SUMMARY_FILE))
+        return SUMMARY
 
     @property
     def method(self) -> int | None:

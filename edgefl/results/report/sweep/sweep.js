@@ -511,6 +511,7 @@ edgefl.whenBuilt((data) => {
       accuracy: "final_accuracy",
       received: "received_share",
       wasted: "wasted_j",
+      ...Object.fromEntries(data.more.map((name) => [`of-${name}`, name])),
     };
   }
 

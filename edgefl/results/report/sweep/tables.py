@@ -4,13 +4,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from edgefl.results.report.sweep.estimates import SIGNIFICANCE_LEVEL, EstimateColumn, updates_are_lost
+from edgefl.results.participation import LOSS_CAUSES
+from edgefl.results.report.sweep.estimates import SIGNIFICANCE_LEVEL, EstimateColumn, more_columns, updates_are_lost
 from edgefl.results.report.sweep.links import Link, run_links
 from edgefl.results.report.sweep.measures import (
-    ACCURACY_TITLES,
-    LOSS_TITLES,
+    ACCURACIES,
     RECEIVED,
-    SPREAD_TITLES,
+    SPREAD,
     WASTED,
     Goal,
     difference_text,
@@ -54,14 +54,14 @@ def _shown_columns(columns: Mapping[str, EstimateColumn], goals: Sequence[Goal])
     for goal in goals:
         shown.append(columns[goal.time])
         shown.append(columns[goal.energy])
-    shown += [columns[name] for name in ACCURACY_TITLES if name in columns]
+    shown += [columns[name] for name in ACCURACIES if name in columns]
     if updates_are_lost(columns):
-        shown += [columns[name] for name in (RECEIVED, *LOSS_TITLES, WASTED) if name in columns]
+        shown += [columns[name] for name in (RECEIVED, *LOSS_CAUSES, WASTED) if name in columns]
     # If every device takes part in every round, there is nothing to compare.
-    spread = [columns[name] for name in SPREAD_TITLES if name in columns]
+    spread = [columns[name] for name in SPREAD if name in columns]
     if any(column.best is not None for column in spread):
         shown += spread
-    return shown
+    return shown + [columns[name] for name in more_columns(columns)]
 
 
 def _row(study: Study, shown: Sequence[EstimateColumn], run_pages: Mapping[int, str], point: int) -> list[PointCell]:
