@@ -39,6 +39,7 @@ class Quantity:
     terms: tuple[str, ...] = ()  # the titles of these columns, if there are several
     at_target: str = ""  # its name among the costs of a target; empty: it is no cost
     within: str = ""  # the entry of summary.json that holds it; empty: none
+    bound: str = ""  # the quantity that it would exceed in a run that has no value of it; empty: none
 
     @property
     def column(self) -> ResultColumn:
@@ -90,6 +91,7 @@ def _quantity(row: Mapping[str, str]) -> Quantity:
         terms=tuple(filter(None, row["terms"].split(" / "))),
         at_target=row["at_target"],
         within=row["within"],
+        bound=row["bound"],
     )
 
 

@@ -30,6 +30,7 @@ ROWS_AT_A_TIME = 20_000  # in memory as text
 FINISHED_STATUS = "finished"
 PARTS_OF_SUMMARY = ("drops", "fairness", "wall_s", "best_model")
 LISTS_OF_SUMMARY = ("targets", "sessions")
+NUMBERS_OF_TARGETS = ("accuracy", "round", "time_s", "energy_j")  # or null
 EVENTS_FILE = "events.parquet"
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # but not line ends and tabs
 
@@ -122,6 +123,9 @@ def _check_parts(folder: Path, summary: Mapping[str, Any]) -> None:
         rows = summary.get(name) or []
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise InputError(f"{folder}/summary.json: {name}: expected a list of mappings; the file is damaged")
+    for target in summary.get("targets") or []:
+        if not all(isinstance(target.get(name, ""), int | float | None) for name in NUMBERS_OF_TARGETS):
+            raise InputError(f"{folder}/summary.json: targets: expected numbers; the file is damaged")
 
 
 def _mapping(folder: Path, name: str, value: Any) -> Mapping[str, Any]:
@@ -324,4 +328,8 @@ def _pieces(
 def _array(column: ResultColumn, cells: list[str]) -> npt.NDArray[Any]:
     if column.type in {str, bool}:
         return np.array(cells, dtype=np.str_)
-    return np.array([float(cell) if cell else np.nan for cell in cells], dtype=np.float64)
+    values = np.array([float(cell) if cell else np.nan for cell in cells], dtype=np.float64)
+    is_count = column.type is int and column.name != "round"  # extra rounds of sessions have negative numbers
+    if np.isinf(values).any() or (is_count and np.any(values < 0)):
+        raise ValueError(f"{column.name}: must be {'a count' if is_count else 'a finite number'}")
+    return values

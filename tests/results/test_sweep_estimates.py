@@ -86,3 +86,19 @@ def test_texts_of_estimates_and_differences(tmp_path):
     assert difference_text(Paired(3, -0.012, 0.003, 0.01), found["final_accuracy"].measure) == "−1.20 ± 0.30 points"
     assert difference_text(Paired(3, 150, 12.34, 0.01), column.measure) == "+2.5 ± 0.21 min"
     assert difference_text(Paired(1, 1.5, np.nan, np.nan), column.measure) == "+1.5 s"
+
+
+def test_a_network_that_outlives_its_runs_has_the_best_lifetime(tmp_path):
+    """A run without a lifetime bounds it from below, so that no point with a known lifetime is the best."""
+    lifetimes_s = {50_000_000: 3.0, 100_000_000: 5.0, 200_000_000: ""}
+    folder = make(
+        tmp_path / "s", BANDWIDTHS, change=lambda values, _: {"lifetime_s": lifetimes_s[values["radio.bandwidth_hz"]]}
+    )
+    column = estimate_columns(load(folder))["lifetime_s"]
+    assert [estimate_text(estimate, column.measure).partition(" ")[0] for estimate in column.estimates] == [
+        "3",
+        "5",
+        ">",
+    ]
+    assert column.best is None
+    assert "lifetime" in write([folder], tmp_path / "page.html").read_text()

@@ -110,7 +110,7 @@ def more_columns(columns: Mapping[str, EstimateColumn]) -> list[str]:
     """Return the measures of whole runs that only some runs have, and that differ between points."""
     found = []
     for name, column in columns.items():
-        values = {estimate.central for estimate in column.estimates if np.isfinite(estimate.central)}
+        values = {estimate.central for estimate in column.estimates if estimate.n}
         if column.measure.optional and len(values) > 1:
             found.append(name)
     return found
@@ -126,7 +126,9 @@ def values_by_seed(study: Study, measure: SweepMeasure, point: int) -> dict[int,
 def _column(study: Study, measure: SweepMeasure) -> EstimateColumn:
     estimates = [_estimate(study, measure, rows) for rows in study.finished_rows]
     best = None
-    if measure.judges:
+    # Where more is better, a run without a value has passed all that have one.
+    passed = measure.higher_is_better and any(estimate.reached < estimate.n for estimate in estimates)
+    if measure.judges and not passed:
         best = _best_point(estimates, higher_is_better=measure.higher_is_better)
     if best is None:
         return EstimateColumn(measure, estimates, None, [], [])

@@ -19,8 +19,8 @@ ACCURACIES = (FINAL_ACCURACY, "best_accuracy")
 class SweepMeasure(NamedTuple):
     """A column of ``index.csv``.
 
-    `bound` names another column: a run that missed the target would have taken more than it has there. Empty for
-    measures that every finished run has.
+    `bound` names another column: a run without a value, such as one that missed a target, would have exceeded what it
+    has there. Empty for measures that every finished run has.
     """
 
     name: str
@@ -73,6 +73,7 @@ def _measure(of: Quantity) -> SweepMeasure:
         of.name,
         of.title,
         of.units,
+        of.bound,
         is_share=of.is_share,
         higher_is_better=of.better == "more",
         judges=bool(of.better or of.at_target),
