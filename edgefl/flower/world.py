@@ -69,6 +69,7 @@ def _misfits(scenario: Scenario, operations: Said) -> list[tuple[str, str]]:
         ),
         (server.departed_state != "kept", "server.departed_state", "a node keeps its context: leave it out"),
         (training.stragglers is not None, "training.stragglers", "the ClientApp does all of its work: leave it out"),
+        (bool(training.variations), "training.variations", "the ClientApp decides how it trains: leave it out"),
         (scenario.data.redivide is not None, "data.redivide", dividing),
         (scenario.data.drift is not None, "data.drift", dividing),
         (scenario.data.validation_share is not None, "data.validation_share", "the app validates: leave it out"),

@@ -24,17 +24,16 @@ from edgefl.learning.models.base import LayerCost
 from edgefl.learning.operations import correction_per_parameter
 from edgefl.learning.training_section import LocalWork, Training
 from edgefl.learning.workload import (
+    PlannedWork,
     Workload,
     batch_sizes,
     first_steps,
     first_work,
-    local_samples,
-    local_steps,
     local_work,
-    samples_in,
 )
 
 LARGEST_TRIAL = 10**6  # parameters of a vector that is made only to be counted
+FIRST = 0  # the first round, by whose variations of `training` devices are compared beforehand
 BITS_PER_LABEL = 8  # one byte for each class
 
 
@@ -71,20 +70,21 @@ class Payload:
         sample_flops = self._of(self.sample_flops, ids)
         step_flops = self._of(self.step_flops, ids)
         first_part_flops = self._of(self.first_part_flops, ids)
-        batch = workload.training.work.batch_size
+        if sizes is None and workload.training.variations:
+            sizes = self.samples[ids]
         if sizes is not None:
             steps = workload.steps(ids, index, sizes)
-            trained = samples_in(steps, sizes, batch)
-            first = samples_in(workload.first_steps(sizes, steps), sizes, batch) * first_part_flops
+            trained = workload.samples(ids, index, steps, sizes)
+            first = workload.samples(ids, index, workload.first_steps(sizes, steps), sizes) * first_part_flops
             held = sizes * self._of(self.held_flops, ids)
             return np.asarray(trained * sample_flops + steps * step_flops + held + first)
         if workload.training.stragglers is None:
             return self.flops[ids]
-        all_steps = local_steps(self.samples[ids], *workload.work)
+        all_steps = workload.planned_steps(ids, index)
         done = workload.steps(ids, index)
-        left_out = workload.samples(ids, all_steps) - workload.samples(ids, done)
-        first = workload.samples(ids, workload.first_steps(self.samples[ids], all_steps))
-        first_done = workload.samples(ids, workload.first_steps(self.samples[ids], done))
+        left_out = workload.samples(ids, index, all_steps) - workload.samples(ids, index, done)
+        first = workload.samples(ids, index, workload.first_steps(self.samples[ids], all_steps))
+        first_done = workload.samples(ids, index, workload.first_steps(self.samples[ids], done))
         # Subtracted from `flops`, which also has the pass over all samples that a straggler takes just the same.
         saved_first = (first - first_done) * first_part_flops
         return np.asarray(self.flops[ids] - left_out * sample_flops - (all_steps - done) * step_flops - saved_first)
@@ -165,10 +165,13 @@ def measure(
     if model.bare.adapters is not None:
         frozen_bits = model.bare.adapters.frozen_bits
     first_bits = float(frozen_bits * model.frozen_parameters(data.shape, data.outputs) + BITS_PER_FLOAT * kept)
-    work = local_work(training, sizes, same_steps=properties.takes_same_steps(algorithm))
-    samples = local_samples(sizes, *work)
-    first = first_work(training, sizes, same_steps=properties.takes_same_steps(algorithm))
-    first_part_samples = samples_in(first_steps(first, sizes, local_steps(sizes, *work)), sizes, work.batch_size)
+    same_steps = properties.takes_same_steps(algorithm)
+    planned = PlannedWork(training, sizes, same_steps=same_steps)
+    ids = np.arange(len(sizes))
+    steps = planned.planned_steps(ids, FIRST)
+    samples = planned.samples(ids, FIRST, steps)
+    first = first_work(training, sizes, same_steps=same_steps)
+    first_part_samples = planned.samples(ids, FIRST, first_steps(first, sizes, steps))
     first_passes = model.first_passes(data.shape, data.outputs, tokens=data.tokens)
     first_part_flops = (first_passes - training_passes) * sample_flops / training_passes
     called(training.codec.bits, Number("the bits of a vector, a number from 0", least=0.0), d)
@@ -191,7 +194,7 @@ def measure(
     return Payload(
         down_bits=float(BITS_PER_FLOAT * (down.vectors * d + down.scalars)),
         up_bits=float(up.vectors * training.codec.bits(d) + BITS_PER_FLOAT * up.scalars),
-        flops=passes * sample_flops + local_steps(sizes, *work) * step_flops + first_part_samples * first_part_flops,
+        flops=passes * sample_flops + steps * step_flops + first_part_samples * first_part_flops,
         model_bits=float(BITS_PER_FLOAT * d),
         samples=sizes,
         passes=passes,

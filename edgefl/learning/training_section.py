@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import (
     Field,
     NonNegativeFloat,
     PositiveFloat,
+    PrivateAttr,
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
     model_validator,
 )
 
+from edgefl.core.arrays import Ids, Ints
 from edgefl.core.plugin_import import NotImported
 from edgefl.core.returns import Number, called
-from edgefl.core.section import IF_GIVEN, Count, Section, fault, fault_at, shown
+from edgefl.core.section import IF_GIVEN, Count, Section, fault, fault_at, nearest, shown
 from edgefl.learning.codecs import CODECS, Codec
 from edgefl.learning.codecs.none import NoCodec
 from edgefl.learning.losses import LOSSES, Loss
@@ -37,6 +42,10 @@ OWN_KEYS = {  # of some optimisers
 }
 
 
+def _is_empty(values: tuple[Any, ...]) -> bool:
+    return not values
+
+
 def _in_one_sentence(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
     try:
         return handler(value)
@@ -53,6 +62,22 @@ class Stragglers(Section):
     share: Annotated[float, Field(ge=0, le=1)]  # Probability that a device is a straggler in a round.
     # Whether updates of stragglers count, as in FedProx; otherwise they are dropped, as in that paper's FedAvg.
     keep: bool = True
+
+
+class Variation(Section):
+    """Other keys of `training` for a group of devices, from some round on, or both."""
+
+    group: str | None = None  # Name of the group in devices.groups; by default all devices.
+    from_round: Count = 1  # First round with these keys; rounds of sessions are counted over the whole run.
+    lr: PositiveFloat | None = None  # Learning rate of the local training, which lr_schedule changes as it does others.
+    batch_size: BatchSize | None = None  # Number of samples in a step, or full for all samples of the device.
+    local_epochs: Count | None = None  # Passes of each participant over its samples in a round.
+    local_steps: Count | None = None  # Steps of each participant in a round.
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The keys of `training` that it replaces, with their values."""
+        return self.model_dump(exclude={"group", "from_round"}, exclude_none=True)
 
 
 class LocalWork(NamedTuple):
@@ -78,6 +103,10 @@ class Training(Section):
     lr_clock: Literal["updates", "rounds"] = "updates"
     # Factor on a device's learning rate after each epoch of a round.
     epoch_lr_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
+    # Steps of a round in which a device's learning rate rises to its value, in equal parts; none by default.
+    warmup_steps: Annotated[Count | None, IF_GIVEN] = None
+    # Other rates, batches and work of groups of devices, or from some round on; where several say a key, the last does.
+    variations: Annotated[tuple[Variation, ...], Field(strict=False, exclude_if=_is_empty)] = ()
     # Optimiser of the local training: SGD, Adam (Kingma and Ba, ICLR 2015), AdamW (Loshchilov and Hutter, ICLR 2019),
     # Adagrad (Duchi et al., JMLR 2011) or RMSprop (Tieleman and Hinton, 2012).
     optimizer: Literal["sgd", "adam", "adamw", "adagrad", "rmsprop"] = "sgd"
@@ -112,6 +141,9 @@ class Training(Section):
     # Where the states of clients are kept between rounds.
     state_home: Literal["auto", "device", "host", "disk"] = "auto"
 
+    # First device of each group, and the first one after it, by the group's name; the scenario fills it in.
+    _borders: dict[str, tuple[int, int]] = PrivateAttr(default_factory=dict)
+
     @property
     def has_adams_moments(self) -> bool:
         """True if steps divide one moment of the gradients by another, with a correction for their number so far."""
@@ -134,6 +166,54 @@ class Training(Section):
         if self.batch_size != "full":
             batch_size = self.batch_size
         return LocalWork(epochs, self.local_steps, batch_size)
+
+    def know_groups(self, borders: Mapping[str, tuple[int, int]]) -> None:
+        """Note each group's first device, and the first one after it, by the group's name.
+
+        Raises:
+            ValidationError: a variation is about a group that is not there.
+        """
+        self._borders = dict(borders)
+        for place, variation in enumerate(self.variations):
+            if variation.group is not None and variation.group not in borders:
+                known = ", ".join(borders) or "none"
+                text = f"unknown group{nearest(variation.group, borders)}; devices.groups has: {known}"
+                raise fault_at(("training", "variations", place, "group"), text)
+
+    def by_setting(self, ids: Ids, index: npt.ArrayLike) -> list[tuple[Training, Ints]]:
+        """Return each section, without variations, that holds for some of devices [n], with these devices' rows [m].
+
+        The devices are in round `index`, from 0, or in a round for each [n].
+        """
+        if not self.variations:
+            return [(self, np.arange(len(ids)))]
+        rounds = np.broadcast_to(np.asarray(index) + 1, ids.shape)
+        holds = np.empty((len(ids), len(self.variations)), dtype=bool)
+        for place, variation in enumerate(self.variations):
+            holds[:, place] = rounds >= variation.from_round
+            if variation.group is not None:
+                first, end = self._borders[variation.group]
+                holds[:, place] &= (ids >= first) & (ids < end)
+        settings = []
+        patterns, pattern_of = np.unique(holds, axis=0, return_inverse=True)
+        for number, pattern in enumerate(patterns):
+            keys: dict[str, Any] = {"variations": ()}
+            for variation, does_hold in zip(self.variations, pattern, strict=True):
+                if does_hold:
+                    keys |= variation.given
+            settings.append((self.model_copy(update=keys), np.flatnonzero(pattern_of.ravel() == number)))
+        return settings
+
+    def of_device(self, device: int, index: int) -> Training:
+        """Return the section that holds for a device in round `index`, from 0."""
+        ((section, _),) = self.by_setting(np.array([device]), index)
+        return section
+
+    def lr_factor(self, device: int, index: int) -> float:
+        """Return a device's own learning rate in round `index`, from 0, over that of the others."""
+        if not self.variations:
+            return 1.0
+        return self.of_device(device, index).lr / self.lr
 
     def rate(self, index: int, rounds: int) -> float:
         """Return the learning rate in round `index`, from 0, by the clock `lr_clock`; there are `rounds` rounds."""
@@ -164,6 +244,22 @@ class Training(Section):
             name = SCHEDULES.name_of(self.lr_schedule)
             raise fault_at(("lr",), f"follows from the keys of lr_schedule: {name}, as {first:g}: leave it out")
         object.__setattr__(self, "lr", first)  # the section is frozen; a validator must return the object that it gets
+        return self
+
+    @model_validator(mode="after")
+    def _check_variations(self) -> Training:
+        work = "local_epochs" if self.local_steps is None else "local_steps"
+        other = {"local_epochs": "local_steps", "local_steps": "local_epochs"}[work]
+        for place, variation in enumerate(self.variations):
+            where = ("variations", place)
+            if not variation.given:
+                raise fault_at(where, f"varies nothing: give lr, batch_size or {work}")
+            if other in variation.given:
+                raise fault_at((*where, other), f"does not go with training.{work}: give {work}")
+            if variation.lr is not None and self.lr == 0:
+                raise fault_at((*where, "lr"), "needs a training.lr above 0, which the schedule changes: set it")
+        if self.variations and self.parts is not None and self.parts.first is not None:
+            raise fault_at(("variations",), "does not go with training.parts.first: leave one of them out")
         return self
 
     @model_validator(mode="after")

@@ -1,6 +1,6 @@
 """The local work of each device in a round: all of it, or part if the device is a straggler."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +12,62 @@ from edgefl.learning.training_section import LocalWork, Training
 
 
 @dataclass(frozen=True)
-class Workload:
+class PlannedWork:
+    """Optimiser steps of devices that do all their work."""
+
+    training: Training
+    sizes: Ints  # [devices] samples that each device holds
+    _: KW_ONLY
+    same_steps: bool = False  # whether all take the steps of a device with the mean number of samples
+
+    @cached_property
+    def work(self) -> LocalWork:
+        """The local work of a device for which no variation holds."""
+        return local_work(self.training, self.sizes, same_steps=self.same_steps)
+
+    def planned_steps(self, ids: Ids, index: npt.ArrayLike, sizes: Ints | None = None) -> Floats:
+        """Return the steps [n] of the whole work of the devices `ids` [n] in round `index`, or in a round for each [n].
+
+        They have `sizes` [n] samples in this round; None: all that they hold. Rounds count from 0.
+        """
+        sizes = self._held(ids, sizes)
+        if not self.training.variations:
+            return local_steps(sizes, *self.work)
+        steps = np.empty(len(ids))
+        for training, rows in self.training.by_setting(ids, index):
+            steps[rows] = local_steps(sizes[rows], *local_work(training, self.sizes, same_steps=self.same_steps))
+        return steps
+
+    def samples(self, ids: Ids, index: npt.ArrayLike, steps: Floats, sizes: Ints | None = None) -> Floats:
+        """Return the samples [n] that the devices process in `steps` [n]; other arguments as in `planned_steps`."""
+        sizes = self._held(ids, sizes)
+        samples = np.empty(len(ids))
+        for training, rows in self.training.by_setting(ids, index):
+            samples[rows] = samples_in(steps[rows], sizes[rows], training.work.batch_size)
+        return samples
+
+    def batches(self, ids: Ids, index: npt.ArrayLike, sizes: Ints | None = None) -> Ints:
+        """Return the samples [n] of the devices' full mini-batches; arguments as in `planned_steps`."""
+        sizes = self._held(ids, sizes)
+        full = np.empty(len(ids), dtype=np.int64)
+        for training, rows in self.training.by_setting(ids, index):
+            full[rows] = full_batch(sizes[rows], training.work.batch_size)
+        return full
+
+    def largest_batches(self) -> Ints:
+        """Return the samples [devices] of each device's largest full mini-batch in any round."""
+        ids = np.arange(len(self.sizes))
+        first_rounds = {1, *(variation.from_round for variation in self.training.variations)}
+        return np.asarray(np.max([self.batches(ids, number - 1) for number in first_rounds], axis=0), dtype=np.int64)
+
+    def _held(self, ids: Ids, sizes: Ints | None) -> Ints:
+        if sizes is None:
+            return self.sizes[ids]
+        return sizes
+
+
+@dataclass(frozen=True)
+class Workload(PlannedWork):
     """Optimiser steps of devices; with stragglers a function of (seed, device, round) (FedProx, section 5.2).
 
     Li et al., MLSys 2020, draw a fixed number of stragglers among a round's selected devices, and for each of them a
@@ -20,32 +75,18 @@ class Workload:
     the other participants.
     """
 
-    training: Training
-    sizes: Ints  # [devices] samples that each device holds
     streams: Streams
-    same_steps: bool = False  # whether all take the steps of a device with the mean number of samples
-
-    @cached_property
-    def work(self) -> LocalWork:
-        """The local work of a device that is not a straggler."""
-        return local_work(self.training, self.sizes, same_steps=self.same_steps)
 
     def steps(self, ids: Ids, index: npt.ArrayLike, sizes: Ints | None = None) -> Floats:
-        """Return the steps [n] that the devices `ids` [n] take in round `index`, from 0, or in a round for each [n].
-
-        They have `sizes` [n] samples in this round; None: all that they hold.
-        """
-        work = self.work
-        if sizes is None:
-            sizes = self.sizes[ids]
-        all_steps = local_steps(sizes, *work)
+        """Return the steps [n] that the devices take; arguments as in `planned_steps`."""
+        all_steps = self.planned_steps(ids, index, sizes)
         if self.training.stragglers is None:
             return all_steps
         is_straggler, part = self._draw(ids, index)
         # If the scenario counts epochs, a straggler does a whole number of them, and at least one unit.
         unit: Ints | int = 1
         if self.training.local_steps is None:
-            unit = epoch_steps(sizes, work.batch_size)
+            unit = -(-self._held(ids, sizes) // self.batches(ids, index, sizes))
         units = 1 + np.floor(part * (all_steps / unit))
         return np.where(is_straggler, np.minimum(unit * units, all_steps), all_steps)
 
@@ -57,10 +98,6 @@ class Workload:
     def first_steps(self, sizes: Ints, steps: Floats) -> Floats:
         """Return how many of the `steps` [n] that devices with `sizes` [n] samples take train the first part alone."""
         return first_steps(self.first_work, sizes, steps)
-
-    def samples(self, ids: Ids, steps: Floats) -> Floats:
-        """Return the samples [n] that the devices `ids` [n] process in `steps` [n]."""
-        return samples_in(steps, self.sizes[ids], self.work.batch_size)
 
     def dropped(self, device: int, index: int) -> bool:
         """Return whether the server ignores a device's update in round `index`, as the device is a straggler."""

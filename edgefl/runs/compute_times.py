@@ -9,8 +9,8 @@ from edgefl.learning.algorithms import properties
 from edgefl.learning.datasets import Data
 from edgefl.learning.models import MODELS
 from edgefl.learning.models.imported import Imported
-from edgefl.learning.payload import Payload
-from edgefl.learning.workload import full_batch, local_steps, local_work
+from edgefl.learning.payload import FIRST, Payload
+from edgefl.learning.workload import PlannedWork
 from edgefl.scenario import Scenario
 from edgefl.world.compute_law import ComputeLaw, drawn_law, forward_share
 from edgefl.world.devices_section import Hardware
@@ -42,8 +42,9 @@ def timed(payload: Payload, scenario: Scenario, data: Data, world: World, stream
             continue
         rows = slice(first, end)
         # The measured time includes the solver.
-        measured_s = _measured_step_s(scenario, hardware, place) / law.speed[rows]
-        forward_s[rows] = forward_share(measured_s, scenario.training.work.batch_size or 1, passes)
+        batch_size = _one_batch_size(scenario, first)
+        measured_s = _measured_step_s(scenario, hardware, place, batch_size) / law.speed[rows]
+        forward_s[rows] = forward_share(measured_s, batch_size, passes)
         first_part_forward_s[rows] = 0.0  # a step takes the measured time, whichever part trains
         step_flops[rows] = 0.0
     steps, batches = _steps(scenario, payload)
@@ -59,8 +60,9 @@ def timed(payload: Payload, scenario: Scenario, data: Data, world: World, stream
 def _steps(scenario: Scenario, payload: Payload) -> tuple[Floats, Ints]:
     """Return the steps [devices] of a round, and the samples [devices] of each."""
     same_steps = properties.takes_same_steps(scenario.learning)
-    work = local_work(scenario.training, payload.samples, same_steps=same_steps)
-    return local_steps(payload.samples, *work), full_batch(payload.samples, work.batch_size)
+    planned = PlannedWork(scenario.training, payload.samples, same_steps=same_steps)
+    ids = np.arange(len(payload.samples))
+    return planned.planned_steps(ids, FIRST), planned.batches(ids, FIRST)
 
 
 def _by_law(forward_s: Floats, law: ComputeLaw, scenario: Scenario, data: Data) -> Floats:
@@ -74,11 +76,21 @@ def _by_law(forward_s: Floats, law: ComputeLaw, scenario: Scenario, data: Data) 
     return chosen
 
 
-def _measured_step_s(scenario: Scenario, hardware: Hardware, place: int) -> float:
+def _one_batch_size(scenario: Scenario, device: int) -> int:
+    """Return the batch size of a device in all rounds."""
+    training = scenario.training
+    first_rounds = {1, *(variation.from_round for variation in training.variations)}
+    (batch_size, *others) = {training.of_device(device, number - 1).work.batch_size for number in first_rounds}
+    if batch_size is None or others:
+        text = "has the steps of each batch size: set training.batch_size to a number"
+        raise InputError(f"devices.compute.measured: {text} that holds in all rounds")
+    return batch_size
+
+
+def _measured_step_s(scenario: Scenario, hardware: Hardware, place: int, batch_size: int) -> float:
     table = hardware.compute.measured
-    batch_size = scenario.training.work.batch_size
-    if table is None or batch_size is None:
-        raise InputError("devices.compute.measured: has the steps of each batch size: set training.batch_size")
+    if table is None:
+        raise ValueError("the hardware has no measured times")
     device = table.device or hardware.preset
     if table.device is None and scenario.devices.groups:
         device = scenario.devices.groups[place].name

@@ -18,7 +18,7 @@ from edgefl.learning.datasets import Data
 from edgefl.learning.memory_needs import step_memory
 from edgefl.learning.partitions.base import joined, part_sizes
 from edgefl.learning.payload import Payload, SplitPayload, measure, measure_split
-from edgefl.learning.workload import full_batch
+from edgefl.learning.workload import PlannedWork
 from edgefl.runs.compute_times import timed
 from edgefl.runs.data_checks import check
 from edgefl.runs.data_division import Divided
@@ -121,7 +121,7 @@ def _lacking(scenario: Scenario, data: Data, world: World, sizes: Ints) -> froze
     if policy.splits_model:
         front = scenario.model.front(policy.cut_layer, data.shape, data.classes)
     memory = step_memory(scenario.network, scenario.learning, scenario.training, data, front)
-    need_bytes = memory.of(full_batch(sizes, scenario.training.work.batch_size))
+    need_bytes = memory.of(PlannedWork(scenario.training, sizes).largest_batches())
     (lacking,) = np.nonzero(world.memory_bytes < need_bytes)
     if not lacking.size:
         return frozenset()

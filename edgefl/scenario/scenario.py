@@ -13,5 +13,7 @@ class Scenario(Sections):
 
     @model_validator(mode="after")
     def _consistent(self) -> Scenario:
+        names = [group.name for group in self.devices.groups]
+        self.training.know_groups(dict(zip(names, self.devices.borders, strict=False)))
         rules.check(self)
         return self

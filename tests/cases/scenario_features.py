@@ -52,6 +52,7 @@ FEATURES: dict[str, Overlay] = {
         }
     },
     "adapters": {"model": {"kind": "mlp", "adapters": {"on": ["1"]}}},
+    "varied training": {"training": {"variations": [{"from_round": 2, "lr": 0.01, "batch_size": 10}]}},
     # selections
     "power of choice": {"server": {"selection": "power_of_choice"}},
     "rpow-d": {"server": {"selection": {"kind": "power_of_choice", "variant": "rpow-d"}}},

@@ -54,6 +54,24 @@ def test_an_optimizer_is_torchs_step_by_step(name, settings):
         assert (w - torch.stack([one.detach() for one in clients])).abs().max() < 1e-10
 
 
+def test_a_rate_that_rises_within_a_round_is_torchs_lambda():
+    training = Training.model_validate({"lr": 0.05, "momentum": 0.9, "warmup_steps": 4})
+    solver = Solver(FedAvg(), training)
+    assert solver.counts_steps
+    start = torch.ones(2, 3, dtype=torch.float64)
+    w = start.clone()
+    moments = solver.moments(w)
+    plain = torch.nn.Parameter(start.clone())
+    optimizer = torch.optim.SGD([plain], lr=0.05, momentum=0.9)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / 4))
+    for number in range(1, 8):
+        solver.step(w, 2 * w, moments, LocalContext(start, training.lr), number, WHOLE)
+        plain.grad = 2 * plain.detach()
+        optimizer.step()
+        schedule.step()
+        assert (w - plain.detach()).abs().max() < 1e-12
+
+
 @pytest.mark.parametrize(
     ("shape", "dtype", "decay"),
     [

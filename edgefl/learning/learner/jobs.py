@@ -27,8 +27,14 @@ class Job:
     start: Tensor  # [d] the model that the device received
     received: Mapping[str, Tensor]  # other vectors that it received
     statistics: Tensor  # [b] of batch normalisation, as received
-    lr: float  # learning rate
+    lr: float  # learning rate of the round
     samples: Indices | None = None  # its training samples in this round; None: all that the device holds
+    lr_factor: float = 1.0  # between the device's own learning rate and that of the round
+
+    @property
+    def own_lr(self) -> float:
+        """The device's own learning rate."""
+        return self.lr * self.lr_factor
 
     def samples_of(self, parts: Sequence[Indices]) -> Indices:
         """Return the training samples [n] of this round, given those that each device holds [devices]."""

@@ -206,7 +206,8 @@ class Learner:
             statistics = self.statistics
         if lr is None:
             lr = self.task.training.rate(index, self.run.rounds)
-        self._pending.append(Job(device, index, start, received, statistics, lr, samples))
+        factor = self.task.training.lr_factor(device, index)
+        self._pending.append(Job(device, index, start, received, statistics, lr, samples, factor))
 
     def collect(self, where: str | None = None) -> tuple[Updates, float]:
         """Train all pending jobs; return their updates by ascending device id, and the mean training loss by samples.
@@ -267,7 +268,11 @@ class Learner:
             raise ValueError("devices that keep states cannot train to see what they would send")
         if not len(ids):
             return np.zeros(0)
-        jobs = [Job(device, index, w, received, self.statistics, lr) for device in ids.tolist()]
+        training = self.task.training
+        jobs = []
+        for device in ids.tolist():
+            factor = training.lr_factor(device, index)
+            jobs.append(Job(device, index, w, received, self.statistics, lr, None, factor))
         samples = np.array([len(job.samples_of(self.task.parts)) for job in jobs])
         moves = self._trained(jobs, self._steps(jobs, samples), samples, None).uploads["delta"].double()
         if counted is None:

@@ -137,7 +137,7 @@ class RoundTraining:
             received={name: stacked([job.received[name] for job in jobs]) for name in jobs[0].received},
             state=self._state(rows),
             statistics=stacked([job.statistics for job in jobs]),
-            lr=rounded_rates([job.lr for job in jobs], start.dtype),
+            lr=rounded_rates([job.own_lr for job in jobs], start.dtype),
             run=self._run,
         )
 

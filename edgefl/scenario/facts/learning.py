@@ -92,6 +92,7 @@ codec_loses_for_good = Fact(
     "a codec compresses uploads without error feedback",
     lambda scenario: scenario.training.codec.compresses and not scenario.training.codec.error_feedback,
 )
+varies = is_true("training.variations", "rates, batches or local work differ between devices or rounds")
 drops_stragglers = Fact("the updates of stragglers are dropped", _drops_stragglers)
 rate_is_zero = is_false("training.lr", "the learning rate is 0")
 statistics_stay_at_devices = equals(

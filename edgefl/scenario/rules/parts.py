@@ -10,6 +10,7 @@ WHOLE_MODEL = (
     ),
     features.PARTS.excludes(features.SPLIT, "the policy {policy} divides the model itself"),
     features.ADAPTERS.excludes(features.SPLIT, "the policy {policy} trains all layers of the model"),
+    features.VARIATIONS.excludes(features.SPLIT, "with the policy {policy} all devices take steps of one kind"),
 )
 
 FIRST_PART = (

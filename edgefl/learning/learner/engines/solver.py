@@ -33,7 +33,8 @@ class Solver:
         """True if a step depends on its number in the round."""
         parts = self.training.parts
         has_phases = parts is not None and parts.first is not None
-        return self.training.has_adams_moments or self.training.epoch_lr_decay != 1.0 or has_phases
+        rate_changes = self.training.epoch_lr_decay != 1.0 or self.training.warmup_steps is not None
+        return self.training.has_adams_moments or rate_changes or has_phases
 
     def moments(self, w: Tensor) -> list[Tensor]:
         """Return as many zero vectors as the optimiser has moments of the gradients: a round begins with these."""
@@ -91,12 +92,15 @@ class Solver:
         return gradient
 
     def _rate(self, local: LocalContext, number: int) -> Tensor | float:
-        """Return the learning rate of a round's `number`th step, from 1, which may fall after each local epoch."""
+        """Return the learning rate of a round's `number`th step, from 1: it may rise at first, and fall by epochs."""
+        lr = local.lr
+        if self.training.warmup_steps is not None:
+            lr = lr * min(1.0, number / self.training.warmup_steps)
         decay = self.training.epoch_lr_decay
         if decay == 1.0:
-            return local.lr
+            return lr
         ended_epochs = (number - 1) // local.epoch_steps
-        return local.lr * decay**ended_epochs
+        return lr * decay**ended_epochs
 
     def _clip(self, gradient: Tensor, limit: float) -> None:
         """Shorten gradients in place, as PyTorch does: by min(1, limit / (norm + 1e-6))."""

@@ -25,7 +25,7 @@ def completed(
     received = {name: stacked([job.received[name] for job in jobs]) for name in jobs[0].received}
     known_to_server = LocalContext(
         start=start,
-        lr=start.new_tensor([job.lr for job in jobs])[:, None],
+        lr=start.new_tensor([job.own_lr for job in jobs])[:, None],
         received=received,
         state={},  # stays with the device
         steps=start.new_tensor(steps)[:, None],

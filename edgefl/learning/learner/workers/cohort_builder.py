@@ -19,7 +19,7 @@ from edgefl.learning.learner.networks.module_state import trained_parameters
 from edgefl.learning.learner.networks.network import Network
 from edgefl.learning.learner.state_names import OWN_STATISTICS
 from edgefl.learning.learner.task import LearningTask
-from edgefl.learning.workload import epoch_steps
+from edgefl.learning.training_section import Training
 
 
 class CohortBuilder:
@@ -37,7 +37,9 @@ class CohortBuilder:
         batches = self._batches(jobs)
         sizes = np.array([len(self._samples(job)) for job in jobs])
         steps = np.array([len(batch) for batch in batches])
-        passes = epoch_steps(sizes, self._task.training.work.batch_size)
+        devices = np.array([job.device for job in jobs], dtype=np.int64)
+        indices = np.array([job.index for job in jobs], dtype=np.int64)
+        passes = -(-sizes // self._task.workload.batches(devices, indices, sizes))
         weights = [[size / inputs.run.samples] for size in sizes.tolist()]
         keys = None
         if self._network.random:
@@ -77,6 +79,9 @@ class CohortBuilder:
             return self._task.parts[job.device]
         return job.samples
 
+    def _training(self, job: JobKey) -> Training:
+        return self._task.training.of_device(job.device, job.index)
+
     def _batches(self, jobs: Sequence[JobKey]) -> list[Indices]:
         devices = np.array([job.device for job in jobs], dtype=np.int64)
         indices = np.array([job.index for job in jobs], dtype=np.int64)
@@ -85,14 +90,14 @@ class CohortBuilder:
         batches = []
         for job, count in zip(jobs, steps, strict=True):
             generator = partial(self._task.streams.generator, "batches", job.device, job.index)
-            batches.append(mini_batches(self._samples(job), self._task.training, generator, count))
+            batches.append(mini_batches(self._samples(job), self._training(job), generator, count))
         return self._normalisable(batches)
 
     def _passes(self, jobs: Sequence[JobKey]) -> list[Indices]:
         """Return one pass over all samples of each job's device; an empty list if no hook needs their gradient."""
         if not self._task.algorithm.needs_gradient:
             return []
-        passes = [one_pass(self._samples(job), self._task.training) for job in jobs]
+        passes = [one_pass(self._samples(job), self._training(job)) for job in jobs]
         return self._normalisable(passes)
 
     def _normalisable(self, batches: list[Indices]) -> list[Indices]:
