@@ -37,7 +37,7 @@ class Ledger:
     Args:
         folder: where a file without a name takes participants and events once they need much memory; None: memory
             holds all of them.
-        added: columns that members of the run add to those of `columns.py`, see `added_columns.py`.
+        added: columns that members of the run add to those of `columns.csv`, see `added_columns.py`.
     """
 
     def __init__(self, folder: Path | None = None, added: Iterable[ResultColumn] = ()) -> None:

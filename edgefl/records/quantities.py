@@ -14,12 +14,10 @@ from typing import Any
 
 from edgefl.core.files import opened_text
 from edgefl.core.units import NO_NUMBER, PERCENT, Unit, as_number, quantity, score, units_of
-from edgefl.records.columns import ResultColumn
+from edgefl.records.columns import COLUMNS, TYPES, ColumnType, ResultColumn
 
 LOSSES = "drops"  # the entry of summary.json that has the lost updates by cause
 DECLARED = "declared"  # the entry of summary.json that has the quantities of members from outside
-NumberType = type[int | float]
-_TYPES: Mapping[str, NumberType] = {"int": int, "float": float}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +29,7 @@ class Quantity:
     meaning: str  # Markdown
     _: KW_ONLY
     unit: str = ""  # empty for counts, fractions and indices
-    type: NumberType = float
+    type: ColumnType = float
     better: str = ""  # `more` or `less`; empty: neither
     is_share: bool = False  # a fraction, shown in percent
     when: str = ""  # which runs have it; empty: all runs
@@ -83,7 +81,7 @@ def _quantity(row: Mapping[str, str]) -> Quantity:
         row["title"],
         row["meaning"],
         unit=row["unit"],
-        type=_TYPES[row["type"]],
+        type=TYPES[row["type"]],
         better=row["better"],
         is_share=row["share"] == "yes",
         when=row["when"],
@@ -120,25 +118,9 @@ QUANTITIES: Mapping[str, Quantity] = {one.name: one for one in SUMMARY}
 COSTS = tuple(one for one in SUMMARY if one.at_target)  # of a target, and of the whole run
 _TARGET_COLUMNS = tuple(cost.column_at_target for cost in COSTS)
 
-INDEX_COLUMNS = (  # of a sweep's index.csv, in which <key> and <A> stand for keys and targets of the sweep
-    ResultColumn("point", str, "", "label of the point of the sweep"),
-    ResultColumn("seed", int, "", "seed of the run"),
-    ResultColumn(
-        "<key>", str, "", "value of a varied key; mappings, lists as JSON; of the key rounds `scenario.rounds`"
-    ),
-    ResultColumn("status", str, "", "`pending` (not begun), `running`, `finished`, `interrupted` or `failed`"),
-    ResultColumn("error", str, "", "why the run failed"),
-    ResultColumn("folder", str, "", "result folder, relative to the index"),
-    *(one.column for one in SUMMARY),
-    *_TARGET_COLUMNS,
-)
-WHAT_IF_COLUMNS = (  # of what_if.csv, in which <A> stands for targets of the scenario
-    ResultColumn("key", str, "", "key of the scenario with another value; empty for the run itself"),
-    ResultColumn("value", str, "", "the other value; mappings, lists as JSON"),
-    ResultColumn("refused", str, "", "why the run with this value is not priced; empty if it is"),
-    *(cost.column for cost in COSTS),
-    *_TARGET_COLUMNS,
-)
+# In these two tables <key> and <A> stand for keys that vary and for targets.
+INDEX_COLUMNS = (*COLUMNS["index"], *(one.column for one in SUMMARY), *_TARGET_COLUMNS)
+WHAT_IF_COLUMNS = (*COLUMNS["what_if"], *(cost.column for cost in COSTS), *_TARGET_COLUMNS)
 _INDEX_NAMES = frozenset(column.name for column in INDEX_COLUMNS)
 
 

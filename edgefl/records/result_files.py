@@ -1,14 +1,13 @@
 """The files of a result folder, besides the tables of measures.
 
 The writer, the readers, digests, pages and the guard of bytes all read this list. To add a table of events in the
-world, declare its columns in `columns.py`, add an entry here, and give its rows to `Ledger.enter_rows`. A measure of
+world, declare its columns in `columns.csv`, add an entry here, and give its rows to `Ledger.enter_rows`. A measure of
 models and updates (`edgefl.learning.measures`) declares its own table; `edgefl.results.result_tables` joins both.
 """
 
 from dataclasses import dataclass
 
-from edgefl.records import columns
-from edgefl.records.columns import ResultColumn
+from edgefl.records.columns import COLUMNS, ResultColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +27,13 @@ TRACKS = "tracks.csv"
 LABELS_BY_ROUND = ResultFile(
     "labels_by_round.csv",
     "how many samples of each label participants held in each round, with `report.labels_by_round`",
-    columns=columns.LABELS_BY_ROUND_COLUMNS,
+    columns=COLUMNS["labels_by_round"],
 )
 
 CELL_LOAD = ResultFile(
     "cell_load.csv",
     "how much of its band each cell used in each round, of several cells (`docs/metrics.md`)",
-    columns=columns.CELL_LOAD_COLUMNS,
+    columns=COLUMNS["cell_load"],
 )
 
 RESULT_FILES = (
@@ -49,25 +48,23 @@ RESULT_FILES = (
     ResultFile(
         "rounds.csv",
         "one row for each global round: virtual time, energy, bytes, losses, accuracy",
-        columns=columns.ROUND_COLUMNS,
+        columns=COLUMNS["rounds"],
     ),
     ResultFile(
         "devices.csv",
         "one row for each participant and round: position, path loss, durations, energies, status",
-        columns=columns.DEVICE_COLUMNS,
+        columns=COLUMNS["devices"],
     ),
     ResultFile(
         DEVICE_ACCURACY,
         "accuracy of the final model on each device's own samples (`docs/evaluation.md`)",
-        columns=columns.DEVICE_ACCURACY_COLUMNS,
+        columns=COLUMNS["device_accuracy"],
     ),
-    ResultFile(LABELS, "how many samples of each label each device holds", columns=columns.LABEL_COLUMNS),
+    ResultFile(LABELS, "how many samples of each label each device holds", columns=COLUMNS["labels"]),
     LABELS_BY_ROUND,
     CELL_LOAD,
-    ResultFile(
-        TRACKS, "the tracks of up to 30 devices, if devices move (`docs/report.md`)", columns=columns.TRACK_COLUMNS
-    ),
-    ResultFile("events.parquet", "the event log", columns=columns.EVENT_COLUMNS),
+    ResultFile(TRACKS, "the tracks of up to 30 devices, if devices move (`docs/report.md`)", columns=COLUMNS["tracks"]),
+    ResultFile("events.parquet", "the event log", columns=COLUMNS["events"]),
     ResultFile(
         "summary.json",
         "totals, costs of reaching the targets, last tests (`docs/metrics.md`), fairness, wall-clock times",

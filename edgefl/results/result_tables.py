@@ -11,13 +11,12 @@ from edgefl.core.errors import InputError
 from edgefl.core.plugins import is_outside
 from edgefl.learning.measures import MEASURES
 from edgefl.learning.report_section import ReportSection
-from edgefl.records.columns import ResultColumn
+from edgefl.records.columns import TYPES, ResultColumn
 from edgefl.records.result_files import RESULT_FILES, ResultFile
 
 ROUNDS_FILE = "rounds.csv"
 MEASURED_TABLES = "measured_tables"  # in the manifest: the tables of measures from outside
 TABLE_NAME = r"[a-z][a-z0-9_]*\.csv"
-_TYPES: dict[str, type[bool | int | float | str]] = {kind.__name__: kind for kind in (bool, int, float, str)}
 
 
 @cache
@@ -71,7 +70,7 @@ def described_in(manifest: Mapping[str, Any], folder: Path) -> list[ResultFile]:
 
 def _described(table: Mapping[str, Any]) -> ResultFile:
     columns = [
-        ResultColumn(str(column["name"]), _TYPES[column["type"]], str(column["unit"]), str(column["meaning"]))
+        ResultColumn(str(column["name"]), TYPES[column["type"]], str(column["unit"]), str(column["meaning"]))
         for column in table["columns"]
     ]
     if not re.fullmatch(TABLE_NAME, table["file"]):

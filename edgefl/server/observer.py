@@ -1,8 +1,8 @@
 """Observers: the optional parts of a run.
 
 To write one: a file in `observers/` with a subclass of `Observer`, a line in `runs/observers.py`, which lists the
-observers of a run, and one test. A column of results that it adds has a line in `records/columns.py`, a quantity of the
-whole run one in `records/quantities.py`.
+observers of a run, and one test. A column of results that it adds has a line in `records/columns.csv`, a quantity of
+the whole run one in `records/quantities.csv`.
 """
 
 from collections.abc import Callable, Generator, Sequence
