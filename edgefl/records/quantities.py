@@ -35,7 +35,7 @@ class Quantity:
     when: str = ""  # which runs have it; empty: all runs
     sums: tuple[str, ...] = ()  # the columns of rounds.csv that it adds up
     terms: tuple[str, ...] = ()  # the titles of these columns, if there are several
-    at_target: str = ""  # its name among the costs of a target; empty: it is no cost
+    at_target: str = ""  # its name among the costs of a target; empty: not a cost
     within: str = ""  # the entry of summary.json that holds it; empty: none
     bound: str = ""  # the quantity that it would exceed in a run that has no value of it; empty: none
 
