@@ -344,7 +344,6 @@ def _text(comparison: Comparison) -> str:
 
 def _recipe_as_json(line: Line) -> dict[str, Any]:
     from edgefl.reproductions.discrimination import wrong_numbers
-    from edgefl.reproductions.evidence import is_evidence
 
     within, compared = line.comparison.counts()
     return {
@@ -358,7 +357,6 @@ def _recipe_as_json(line: Line) -> dict[str, Any]:
         "within": within,
         "compared": compared,
         "wrong_share": wrong_numbers(line.comparison).share,
-        "evidence": is_evidence(line.comparison),
         "state": line.state,
     }
 

@@ -34,7 +34,7 @@ class PrintedRows(Section):
 
     def has_row(self, row: Mapping[str, str]) -> bool:
         """Return whether the rows include one with these texts."""
-        return all(_is_one_of(row.get(column), values) for column, values in self.when.items())
+        return all(is_one_of(row.get(column), values) for column, values in self.when.items())
 
 
 class PrintedCells(PrintedRows):
@@ -57,7 +57,7 @@ class Dependence(Section):
 
     def holds_at(self, point: Mapping[str, str]) -> bool:
         """Return whether it is about the values of axes of a point."""
-        return all(_is_one_of(point.get(axis), values) for axis, values in self.when.items())
+        return all(is_one_of(point.get(axis), values) for axis, values in self.when.items())
 
 
 class FittedReading(Section):
@@ -98,6 +98,6 @@ def same_text(one: object, other: object) -> bool:
         return False
 
 
-def _is_one_of(text: str | None, values: tuple[Any, ...]) -> bool:
+def is_one_of(text: str | None, values: tuple[Any, ...]) -> bool:
     """Return whether a text equals one of some values; a missing text equals none."""
     return text is not None and any(same_text(text, value) for value in values)

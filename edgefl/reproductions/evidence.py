@@ -34,11 +34,6 @@ class Evidence(NamedTuple):
         return f"{compared}; {100 * self.passing:.0f} % of wrong ones would pass; {others}"
 
 
-class _Answer(NamedTuple):
-    within: bool
-    passing: float
-
-
 def is_evidence(comparison: Comparison) -> bool:
     """Return whether an agreement with a table is evidence."""
     if comparison.scale != "full" or comparison.no_evidence is not None:
@@ -57,7 +52,7 @@ def evidence(library: Library, comparisons: Iterable[Comparison]) -> Evidence:
         InputError: a recipe is wrong.
     """
     others = 0
-    answers: dict[tuple[str, str], list[_Answer]] = {}  # of the number that each run and measure belong to
+    answers: dict[tuple[str, str], list[tuple[bool, float]]] = {}  # by run and measure
     for comparison in comparisons:
         numbers = comparison.independent()
         if not is_evidence(comparison):
@@ -68,11 +63,11 @@ def evidence(library: Library, comparisons: Iterable[Comparison]) -> Evidence:
         for cells in numbers:
             sources = {_source(planned, cell) for cell in cells}
             number = next((answers[source] for source in sources if source in answers), [])
-            number += [_Answer(bool(cell.within), passing) for cell in cells]
+            number += [(bool(cell.within), passing) for cell in cells]
             answers |= dict.fromkeys(sources, number)
     found = list({id(number): number for number in answers.values()}.values())
-    within = sum(all(answer.within for answer in number) for number in found)
-    shares = [max(answer.passing for answer in number) for number in found]
+    within = sum(all(is_within for is_within, _ in number) for number in found)
+    shares = [max(share for _, share in number) for number in found]
     return Evidence(within, len(found) - within, statistics.fmean(shares) if shares else 0.0, others)
 
 

@@ -60,15 +60,9 @@ def overview(library: Library, names: Sequence[str], studies: Path) -> list[Line
 
 def line_of(library: Library, entry: Entry, studies: Path) -> Line:
     """Return a recipe as the list shows it."""
-    chosen: tuple[Plan, Rows] | None = None
-    for scale in entry.recipe.scale_names:  # the whole one first
-        planned = plan(library, entry, scale)
-        rows = known_rows(library, planned, studies / entry.runs_of / scale)
-        if chosen is None or (_are_measured(planned, rows) and not _are_measured(*chosen)):
-            chosen = (planned, rows)
-    if chosen is None:
-        raise TypeError(entry.name)  # each recipe has the scale full
-    planned, rows = chosen
+    plans = [plan(library, entry, scale) for scale in entry.recipe.scale_names]  # the whole one first
+    known = [(one, known_rows(library, one, studies / entry.runs_of / one.scale)) for one in plans]
+    planned, rows = next((pair for pair in known if _are_measured(*pair)), known[0])
     found = needs(planned)
     comparison = compare(planned, rows, data_are_here=not lacking(found))
     study = local_rows(planned, studies / entry.runs_of / planned.scale)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from edgefl.core.errors import InputError
 from edgefl.core.section import KeyPath, nearest
-from edgefl.reproductions.caveats import PrintedRows, same_text
+from edgefl.reproductions.caveats import PrintedRows, is_one_of, same_text
 from edgefl.reproductions.library import Entry, Library
 from edgefl.reproductions.published import Printed, Table, TableRow, printed, read_table
 from edgefl.reproductions.readings.base import Reading
@@ -336,7 +336,7 @@ class _Cells:
             for axis, names in by_row.items():
                 # A recipe without a table may share runs with one whose printed rows a scale cuts down.
                 kept = self._scale.rows.get(axis, names)
-                by_row[axis] = [name for name in names if any(same_text(name, value) for value in kept)]
+                by_row[axis] = [name for name in names if is_one_of(name, tuple(kept))]
             for values in itertools.product(*by_row.values()):
                 yield dict(zip(by_row, values, strict=True))
             return
@@ -344,7 +344,7 @@ class _Cells:
         for column, _ in (*wanted, *recipe.rows_as.items()):
             self._check_column(("rows", column), column, self._table)
         for row in self._table.rows:
-            if all(any(same_text(row[column], value) for value in values) for column, values in wanted):
+            if all(is_one_of(row[column], values) for column, values in wanted):
                 yield row
 
     def _of_row(self, row: TableRow, columns: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -376,8 +376,7 @@ class _Cells:
                 raise self._fault((*place, axis), f"{value} is not a value of {axis}; values: {known}")
 
     def _is_run(self, axis: str, value: str) -> bool:
-        wanted = self._scale.axes.get(axis)
-        return wanted is None or any(same_text(value, one) for one in wanted)
+        return axis not in self._scale.axes or is_one_of(value, self._scale.axes[axis])
 
     def _shared(self, point: Point) -> Point:
         return {axis: self._recipe.same.get(axis, {}).get(value, value) for axis, value in point.items()}

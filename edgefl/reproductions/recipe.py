@@ -88,11 +88,6 @@ class Tolerance(Section):
         return any(limit is not None for limit in limits)
 
     @property
-    def is_relative(self) -> bool:
-        """True if it is relative to the printed number, for some measure."""
-        return any(one.relative is not None for one in (self, *self.by_measure.values()))
-
-    @property
     def uses_deviations(self) -> bool:
         """True if it is in printed standard deviations, for some measure."""
         return any(one.deviations is not None for one in (self, *self.by_measure.values()))

@@ -54,25 +54,13 @@ class PairedTest(Relation):
 
 
 class MeanDifference(Relation):
-    """The mean difference, own minus other, over all rounds or the last ones."""
+    """The mean difference, own minus other, over all rounds."""
 
-    last: Annotated[int, Field(ge=1)] | None = None  # rounds
     scale: float = 1.0  # the difference is multiplied by it: 100 for points of accuracies from 0 to 1
 
     def value(self, own: str, other: str) -> float:  # noqa: D102 - the base class says it
         first, second = _in_same_rounds(own, other)
-        difference = first - second
-        return self.scale * float(difference[-(self.last or len(difference)) :].mean())
-
-
-class AccumulatedGain(Relation):
-    """The sum of differences, own minus other, over all rounds (dynamic-devices paper, eq. 32)."""
-
-    scale: float = 1.0
-
-    def value(self, own: str, other: str) -> float:  # noqa: D102 - the base class says it
-        first, second = _in_same_rounds(own, other)
-        return self.scale * float((first - second).sum())
+        return self.scale * float((first - second).mean())
 
 
 def related(relation: Relation, own: Mapping[str, str], other: Mapping[str, str]) -> str:
@@ -102,7 +90,6 @@ RELATIONS: Catalogue[Relation] = Catalogue(
     members={
         "paired_t": "edgefl.reproductions.relations:PairedTest",
         "mean_difference": "edgefl.reproductions.relations:MeanDifference",
-        "accumulated_gain": "edgefl.reproductions.relations:AccumulatedGain",
     },
     base=Relation,
     kind="relations",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from edgefl.core.errors import InputError
-from edgefl.reproductions.caveats import same_text
+from edgefl.reproductions.caveats import is_one_of
 from edgefl.reproductions.library import Entry
 from edgefl.reproductions.plan import Plan, PlannedRun
 from edgefl.reproductions.recipe import BASE, Scale, as_tuple
@@ -90,7 +90,7 @@ def _settings(plan: Plan, run: PlannedRun) -> tuple[Path, list[Override]]:
         base = of_value.pop(BASE, base)
         layers.append((of_value, ("axes", axis, value)))
     for number, case in enumerate(recipe.cases):
-        if all(_matches(run.point[axis], wanted) for axis, wanted in case.when.items()):
+        if all(is_one_of(run.point[axis], as_tuple(wanted)) for axis, wanted in case.when.items()):
             layers.append((case.set, ("cases", number, "set")))
     layers.append((recipe.scales.get(plan.scale, Scale()).set, ("scales", plan.scale, "set")))
     overrides = []
@@ -100,10 +100,6 @@ def _settings(plan: Plan, run: PlannedRun) -> tuple[Path, list[Override]]:
             overrides.append(Override(tuple(key.split(".")), value, where))
     overrides.append(Override(("seed",), run.seed, f"{entry.runs_source.name}:{entry.runs_source.line(('seeds',))}"))
     return _base_file(entry, base), overrides
-
-
-def _matches(value: str, wanted: Any) -> bool:
-    return any(same_text(value, choice) for choice in as_tuple(wanted))
 
 
 @cache

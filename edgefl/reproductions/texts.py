@@ -1,7 +1,7 @@
 """The numbers of a comparison as short texts, for the terminal and for pages."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from edgefl.reproductions.comparison import Cell, Comparison, Order
 from edgefl.reproductions.recipe import Tolerance
@@ -11,7 +11,6 @@ DIVERGED = "diverged"
 MINUS = "−"
 MISPRINTED = "†"  # after a printed text that cannot be what was measured
 MOST_DECIMALS = 6
-LARGEST_WHOLE = 100_000
 
 
 def number_text(number: float) -> str:
@@ -90,7 +89,7 @@ def tolerance_text(tolerance: Tolerance) -> str:
     if tolerance.of_error is not None:
         parts.append(f"{100 * tolerance.of_error:g} % of what the printed number lacks to 100")
     if tolerance.deviations is not None:
-        parts.append(_deviations_text(tolerance.deviations))
+        parts.append(f"{tolerance.deviations:g} printed standard deviations")
     if tolerance.trials is not None:
         parts.append(f"three standard deviations of a share of {tolerance.trials:,} trials")
     if tolerance.orders:
@@ -98,57 +97,6 @@ def tolerance_text(tolerance: Tolerance) -> str:
     for measure, one in tolerance.by_measure.items():
         parts.append(f"{measure}: {tolerance_text(one)}")
     return ", ".join(parts)
-
-
-def short_tolerance(tolerance: Tolerance | None) -> str:
-    """Return the limits of numbers in one or two words, without the measures' names; empty if none is limited."""
-    if tolerance is None:
-        return ""
-    parts = [_short_limits(one) for one in (tolerance, *tolerance.by_measure.values()) if one.asks_numbers]
-    return ", ".join(dict.fromkeys(parts))
-
-
-def _short_limits(tolerance: Tolerance) -> str:
-    parts = []
-    if tolerance.relative is not None:
-        parts.append(f"{100 * tolerance.relative:g} %")
-    if tolerance.absolute is not None:
-        parts.append(f"{tolerance.absolute:g}")
-    if tolerance.of_error is not None:
-        parts.append(f"{100 * tolerance.of_error:g} % of the error")
-    if tolerance.deviations is not None:
-        parts.append(f"{tolerance.deviations:g} σ printed")
-    if tolerance.trials is not None:
-        parts.append(f"3 σ of {tolerance.trials:,} trials")
-    return " and ".join(parts)
-
-
-def difference_of(comparison: Comparison, statistic: Callable[[Sequence[float]], float]) -> str:
-    """Return a statistic of the absolute differences of all compared numbers; empty if none was compared.
-
-    It is in per cent of the printed number if the tolerance is relative, at least in part, and in its unit otherwise.
-    """
-    if not comparison.counts()[1]:
-        return ""
-    compared = [cell for cell in comparison.cells if cell.within is not None and cell.difference is not None]
-    if comparison.tolerance is not None and comparison.tolerance.is_relative:
-        per_cent = [100 * abs(cell.relative) for cell in compared if cell.relative is not None]
-        return f"{_two_digits(statistic(per_cent))} %" if per_cent else ""
-    found = [abs(cell.difference) for cell in compared if cell.difference is not None]
-    return _two_digits(statistic(found)) if found else ""
-
-
-def _two_digits(number: float) -> str:
-    """Return a number with two digits, without an exponent where it would be a whole number of a few digits."""
-    if 100 <= number < LARGEST_WHOLE:
-        return f"{number:.0f}"
-    return f"{number:.2g}"
-
-
-def _deviations_text(deviations: float) -> str:
-    if deviations == 1:
-        return "the printed standard deviation"
-    return f"{deviations:g} printed standard deviations"
 
 
 def place_text(names: Sequence[str], row: Mapping[str, str]) -> str:

@@ -22,11 +22,6 @@ def measured(found, **measures):
     return {row.key: row for row in rows}
 
 
-def test_every_item_of_the_paper_has_a_recipe():
-    covered = {item.partition(" (")[0] for name in LIBRARY.find("fedar") for item in LIBRARY.load(name).recipe.covers}
-    assert covered >= {"Table 2", "Table 3", *(f"Figure {number}" for number in range(1, 6)), "MNIST"}
-
-
 @pytest.mark.oracle
 def test_client_0_is_away_in_the_last_rounds():
     """By the stale client's name: in so many of nine rounds, and never before."""

@@ -53,19 +53,6 @@ FEDL_CYCLES = np.array([28, 24, 15, 17, 10]) * np.array([42.285183, 55.696564, 4
 FEDL_UNIT_SNR_W = np.array([5.554526, 1.767710, 0.952769, 0.375257, 0.146095])  # noise over gain
 
 
-def test_the_recipe_of_fedl_has_the_constants():
-    keys = LIBRARY.load("third-party/fedl").recipe.set
-    cost = keys["model"]["cost"]
-    per_cycle = np.array([group["flops_per_cycle"] for group in keys["devices"]["groups"]])
-    np.testing.assert_allclose(cost["parameters"] * cost["flops_per_parameter"] / per_cycle, FEDL_CYCLES, rtol=1e-7)
-    radio = keys["radio"]
-    noise_w = 10 ** (radio["noise_dbm_hz"] / 10 - 3) * radio["bandwidth_hz"]
-    losses_db = np.array(radio["propagation"]["path_loss_db"])
-    np.testing.assert_allclose(noise_w * 10 ** (losses_db / 10), FEDL_UNIT_SNR_W, rtol=2e-7)
-    nats = cost["parameters"] * 32 * np.log(2)
-    assert nats / radio["bandwidth_hz"] == pytest.approx(25e3 / 1e6, rel=1e-6)
-
-
 def test_the_optimum_of_fedl_is_the_closed_form():
     """Upload: the best airtime by Lambert's function; computing: the common time by a search."""
     most_hz = np.array([g["cpu_hz"] for g in LIBRARY.load("third-party/fedl").recipe.set["devices"]["groups"]])

@@ -55,19 +55,6 @@ def test_devices_are_visited_in_the_order_of_the_authors_program():
     assert recipe.axes["method"]["SFL"]["server.selection"]["rounds"] == expected
 
 
-def test_the_ends_stand_for_all_trajectories_of_parallel_learning():
-    """200: b_1 = 0 for equal a_m alone, and else 1, 10, 100; two numbers of steps, ten rates."""
-    found = plan(LIBRARY, LIBRARY.load("third-party/quadratic-ends"), "full")
-    stand_for = 0
-    for point in found.points:
-        a_1, a_2, _ = point["functions"].split()
-        stand_for += 4 if a_1 == a_2 else 1  # where both are equal, b_1 = 0, 1, 10, 100 give the same
-    alike = {
-        (p["functions"].split()[0], p["steps"], p["rate"]) for p in found.points if p["functions"].startswith("0.5")
-    }
-    assert (len(found.points), stand_for, len(alike)) == (140, 200, 20)
-
-
 def test_classes_held_by_hand(tmp_path):
     """Device 0 holds two classes, device 2 one, and device 1 none."""
     rows = ["device,label,samples", "0,0,3", "0,4,1", "0,5,0", "2,1,9"]

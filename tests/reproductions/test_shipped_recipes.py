@@ -105,18 +105,3 @@ def test_a_recipe_is_sound(name):
         if comparison.runs_done == comparison.runs_needed:
             assert not any("lack" in note for note in seed_notes(comparison))
         assert found.seeds[0] in {1, 100}  # none is chosen by what came of it
-
-
-def test_every_published_table_that_a_recipe_names_is_there():
-    for entry in LIBRARY.all():
-        if entry.recipe.published is not None:
-            assert LIBRARY.published(entry.recipe.published).is_file()
-
-
-@pytest.mark.parametrize(
-    ("name", "state"), [("fedssg/algorithm-1", "within tolerance"), ("fedssg/table-1", "a named gap")]
-)
-def test_recorded_rows_have_a_state(name, state):
-    entry = LIBRARY.load(name)
-    found = plan(LIBRARY, entry, "full")
-    assert compare(found, read_rows(LIBRARY.recorded(entry, "full"), found.axes)).state == state

@@ -16,12 +16,10 @@ from edgefl.reproductions.plan import plan
 from edgefl.reproductions.remarks import remarks
 from edgefl.reproductions.study_folder import recorded_rows
 from edgefl.reproductions.texts import (
-    difference_of,
     mean_text,
     order_text,
     place_text,
     published_text,
-    short_tolerance,
     state_with_notes,
     tolerance_text,
     within_text,
@@ -29,6 +27,7 @@ from edgefl.reproductions.texts import (
 from edgefl.results.export.dialects import Cell as TextCell
 from edgefl.results.export.dialects import TextColumn, markdown
 from site_pages import table_numbers
+from site_pages.short_texts import difference_of, short_tolerance
 
 FOLDER = "reproductions"  # of the site
 AT_HAND = ("cifar10",)  # datasets that were here, although none of their runs is recorded

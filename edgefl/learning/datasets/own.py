@@ -146,12 +146,7 @@ def _problem(x: Array, y: Array, classes: Any) -> str | None:
 
 def _problem_of_numbers(x: Array, y: Array) -> str | None:
     if y.ndim not in {1, 2} or y.shape[0] != len(x) or y.size == 0:
-        remedy = ""
-        if y.ndim > 2 and y.shape[0] == len(x):
-            remedy = ": say y.reshape(len(y), -1), and flatten the network's output"
-            if (y == np.floor(y)).all():
-                remedy = ": say y.astype(int) if these are classes"
-        return f"y must be one number a sample, [{len(x)}], or several, [{len(x)}, k], got {list(y.shape)}{remedy}"
+        return f"y must be one number a sample, [{len(x)}], or several, [{len(x)}, k], got {list(y.shape)}"
     # Comparisons with NaN are false, so this one finds it, too.
     if not -LARGEST <= y.min() <= y.max() <= LARGEST:
         return "y holds NaN or values that are too large for 32 bits"
@@ -227,12 +222,12 @@ def _array(value: Any, name: str, where: str) -> Array:
     if np.ma.is_masked(value) or any(np.ma.is_masked(part) for part in parts):
         _refuse(where, f"{name} has masked values: fill them with .filled(...), or leave their samples out")
     torch = sys.modules.get("torch")  # without torch a value cannot be a tensor
-    if torch is not None:
-        for tensor in (value, *parts[:1]):
-            if isinstance(tensor, torch.Tensor) and (reason := _problem_of_tensor(tensor, torch)):
-                _refuse(where, f"{name} {reason}")
-        if isinstance(value, torch.Tensor):
-            value = value.numpy(force=True)  # from any device
+    if torch is not None and any(isinstance(one, torch.Tensor) for one in (value, *parts[:1])):
+        try:
+            tensor = torch.stack(value) if parts else value
+            value = tensor.numpy(force=True)  # from any device, without gradients
+        except (TypeError, RuntimeError) as error:
+            _refuse(where, f"{name} is a tensor that NumPy cannot hold: {' '.join(str(error).split())}")
     try:
         array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError):  # rows of unequal lengths, or a list of a GPU's tensors
@@ -256,25 +251,6 @@ def _problem_of_objects(value: Any, parts: Sequence[Any]) -> str:
     if remedy := as_arrays(value):
         return f"{text}{remedy}"
     return f"{text} of Python objects or rows: make it one array of a numeric type"
-
-
-def _problem_of_tensor(tensor: Any, torch: Any) -> str | None:
-    """Return why a torch tensor cannot become an array of numbers; None if it can."""
-    reasons = (
-        (tensor.requires_grad, "is a tensor that requires gradients: say .detach()"),
-        (tensor.is_nested, "is a nested tensor: make all samples alike with .to_padded_tensor(0.0)"),
-        (tensor.layout != torch.strided, "is a sparse tensor: say .to_dense()"),
-        (tensor.is_quantized, "is a quantized tensor: say .dequantize()"),
-        (tensor.is_meta, "is a tensor of the device meta, which has no values: load them first"),
-    )
-    for holds, text in reasons:
-        if holds:
-            return text
-    try:
-        torch.empty(0, dtype=tensor.dtype).numpy()
-    except TypeError:
-        return f"is a tensor of {tensor.dtype}, which NumPy does not have: say .float()"
-    return None
 
 
 def _statistic(value: Any, name: str, x: Array, where: str) -> float | Array:

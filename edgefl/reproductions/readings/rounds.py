@@ -20,7 +20,6 @@ from edgefl.reproductions.readings.base import (
     check_tested,
 )
 from edgefl.results import metrics
-from edgefl.results.csv_format import csv_cell
 
 
 class RoundsTo(Reading):
@@ -43,38 +42,6 @@ class RoundsTo(Reading):
             if accuracy is not None and accuracy >= self.accuracy:
                 return {"": number}
         return {"": f">{len(accuracies)}"}
-
-
-class CostTo(Reading):
-    """Base of readings of the cost of an accuracy; ">C" if a run of cost C does not reach it."""
-
-    better: ClassVar[Better] = "lower"
-    accuracy: Fraction
-
-    def cost(self, found: metrics.Reach) -> float:
-        """Return the cost, or the cost of the whole run."""
-        raise NotImplementedError
-
-    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
-        found = metrics.reach(run.curve, self.accuracy)
-        cost = self.cost(found)
-        if found.reached:
-            return {"": cost}
-        return {"": f">{csv_cell(cost)}"}
-
-
-class TimeTo(CostTo):
-    """The virtual time [s] until an accuracy; ">T" if it was not reached in T seconds."""
-
-    def cost(self, found: metrics.Reach) -> float:  # noqa: D102 - the base class says it
-        return found.time_s
-
-
-class EnergyTo(CostTo):
-    """The energy [J] of all devices until an accuracy; ">E" if it was not reached with E joules."""
-
-    def cost(self, found: metrics.Reach) -> float:  # noqa: D102 - the base class says it
-        return found.energy_j
 
 
 class LastMean(AccuracyReading):
@@ -180,20 +147,6 @@ class RoundsIn(Reading):
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
         mean = ColumnMean(column="duration_s").read(run)
         return {"": self.time_s / float(mean[""] or np.nan)}
-
-
-class ColumnMaximum(ColumnReading):
-    """The largest value of a column of rounds.csv."""
-
-    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
-        return {"": float(self.values(run).max())}
-
-
-class ColumnMinimum(ColumnReading):
-    """The smallest value of a column of rounds.csv."""
-
-    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
-        return {"": float(self.values(run).min())}
 
 
 class ColumnFinal(ColumnReading):
