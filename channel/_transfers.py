@@ -35,7 +35,7 @@ def check_links(
     k_factor: ArrayLike,
 ) -> Links:
     """Return the arguments of transfers as floats; see `transfer.walk` for their meaning, units and ranges."""
-    # Not broadcast here: `fast` and `walk` have further arguments of the same shape.
+    # Not broadcast here: `fast` and `walk` have more arguments of the same shape.
     return Links(
         non_negative("payload_bits", payload_bits),
         non_negative("mean_snr", mean_snr),

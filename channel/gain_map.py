@@ -54,7 +54,7 @@ def bilinear(
         y_m: coordinates of its rows [ny] [m], ascending.
         values: [..., ny, nx], such as path gains in dB; NaN where nothing is known.
         position_m: positions [n, 2] [m].
-        nan_outside: return NaN in place of the errors about positions, as for a picture.
+        nan_outside: return NaN instead of the errors about positions, as for a picture.
 
     Returns:
         Values [..., n].

@@ -27,7 +27,7 @@ class Table(NamedTuple):
 
     state: Floats  # [n, REPORTS + delay], see `link_columns`
     gains: Complex  # [n, AHEAD_SLOTS] of the fading; those from `PLACE` on are still to come
-    draws: Floats  # [n, AHEAD_SLOTS] likewise, one for each slot
+    draws: Floats  # [n, AHEAD_SLOTS], in the same form, one for each slot
     fading: Words  # [n, 4] states of the generators (SFC64) of the fading
     chance: Words  # [n, 4] of the draws
 
@@ -54,7 +54,7 @@ def begin(
         adaptation: how their links are adapted.
         start: [n] the fading's gains in the slots before.
         fading_seeds: [n] 24 bytes each, as of `innovations_of_seeds`.
-        block_seeds: [n] likewise, of the blocks' draws.
+        block_seeds: [n], in the same form, of the blocks' draws.
     """
     count = len(start)
     state = np.zeros((count, link_columns.REPORTS + adaptation.report_delay_slots))

@@ -66,7 +66,7 @@ def race_at(bps_hz: ArrayLike, payload_bits: ArrayLike, bandwidth_hz: ArrayLike,
     return Race(int(needed.min(initial=sent.shape[1])), needed, sent)
 
 
-LEAST_MEAN_BPS = 1.0  # in place of a lower mean rate: a terminal that was never served comes first, not infinitely so
+LEAST_MEAN_BPS = 1.0  # instead of a lower mean rate: a terminal that was never served comes first, not infinitely so
 
 
 def proportional_fair_turn(coming_bps: ArrayLike, mean_bps: ArrayLike) -> Floats:

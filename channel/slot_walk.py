@@ -207,7 +207,7 @@ class _Transfers:
     def _finish_constant(self, rows: Rows) -> None:
         bits = self._slot_bits(rows, self.gain[rows, None])[:, 0]
         exact = np.divide(self.payload[rows], bits, out=np.full(rows.size, np.inf), where=bits > 0)
-        # An exact fill takes no further slot, also where the quotient was rounded up.
+        # An exact fill takes no other slot, also where the quotient was rounded up.
         needed = np.ceil(exact * (1.0 - 4.0 * np.finfo(float).eps)).clip(1.0)
         self.used[rows] = np.minimum(needed, self.limit[rows])
         self.sent[rows] = np.where(needed <= self.limit[rows], self.payload[rows], self.used[rows] * bits)

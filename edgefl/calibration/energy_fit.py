@@ -10,7 +10,7 @@ from edgefl.calibration.fitting import relative_fit
 from edgefl.calibration.log import PHASES, LogRow
 
 WIDE_RATES = 1.5  # rates within this ratio count as one: a line through them would fit noise
-WIDE_CLOCKS = 1.2  # likewise
+WIDE_CLOCKS = 1.2  # as above
 
 
 class RadioPower(NamedTuple):

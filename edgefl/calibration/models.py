@@ -1,4 +1,4 @@
-"""Counts of the models of scenarios, in place of a table."""
+"""Counts of the models of scenarios, instead of a table."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -15,7 +15,7 @@ BOARD = "raspberry_pi_4"
 # The law misses networks that were left out of its fit by 8 % on average (benchmarks/compute_law.py); so does a normal
 # distribution with this standard deviation.
 MISS = 0.1
-DEVIATION = 0.5  # of a factor: three networks of small images take 1.1, 1.3 and 3.1 times as long (likewise)
+DEVIATION = 0.5  # of a factor: three networks of small images take 1.1, 1.3 and 3.1 times as long (as above)
 DEVIATIONS = {"step_s": 1.5}  # four times as long is usual: what a framework does in each step need not follow speeds
 
 

@@ -16,7 +16,7 @@ _REMEDY = re.compile(r": (?P<remedy>(?:write|set|leave|use|remove|name|change|ru
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add the option `--json`."""
     parser.add_argument(
-        "--json", action="store_true", help="print one JSON document in place of text (docs/command-line.md)"
+        "--json", action="store_true", help="print one JSON document instead of text (docs/command-line.md)"
     )
 
 

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 SCENARIO_SUFFIXES = (".yaml", ".yml")
 CLOSE = 0.7  # ratio of equal letters from which an option is a known one, mistyped
 _CHOICE = re.compile(r"argument (\S+): invalid choice: '(.*?)' \(choose from (.*)\)")
-_DASHES = "–—−"  # editors and web pages put them in place of two hyphens
+_DASHES = "–—−"  # editors and web pages put them instead of two hyphens
 _TYPE = re.compile(r"(argument \S+): invalid (int|float) value: '(.*)'")
 _NUMBERS = {"int": "must be a whole number", "float": "must be a number"}
 
@@ -25,7 +25,7 @@ def in_words(message: str) -> str:
 
 
 def _as_whole(text: str) -> str:
-    """Return what to write in place of a number such as 1e3, as the end of a message; "" if it is not whole."""
+    """Return what to write instead of a number such as 1e3, as the end of a message; "" if it is not whole."""
     try:
         value = float(text)
     except ValueError:

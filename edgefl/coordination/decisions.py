@@ -16,7 +16,7 @@ class Decisions:
     """Decisions about the participants [n] of a cell; None where the scenario decides."""
 
     up_share: Floats | None = None  # of the uplink's band (in turns: of the time), above 0; 1 in all
-    down_share: Floats | None = None  # of the downlink's band, likewise
+    down_share: Floats | None = None  # of the downlink's band, in the same form
     power_share: Floats | None = None  # of the transmit powers that the scenario gives, in (0, 1]
     clock_share: Floats | None = None  # of the highest clocks, in (0, 1]
     up_interference_w_hz: Floats | None = None  # density of interference with each one's part of the uplink

@@ -122,7 +122,7 @@ def csv_rows(path: Path, required: Sequence[str] = (), optional: Sequence[str] =
     """Yield the rows of a CSV file.
 
     The file may be packed by gzip, and may have a byte order mark, lines of comments above its header, blank lines,
-    spaces around cells, further columns, and empty cells at the end of rows and empty rows at the end of the file.
+    spaces around cells, more columns, and empty cells at the end of rows and empty rows at the end of the file.
 
     Args:
         path: the file; its first line names the columns.

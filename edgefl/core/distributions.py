@@ -199,7 +199,7 @@ class FedScaleDistribution(FileDistribution):
 
     fedscale: DataFile  # FedScale's file of clients
     median: Annotated[float, Field(gt=0)] | None = None  # value of a client with the file's median
-    cycles: Annotated[float, Field(gt=0)] | None = None  # clock cycles of an inference, in place of a median
+    cycles: Annotated[float, Field(gt=0)] | None = None  # clock cycles of an inference, instead of a median
 
     @model_validator(mode="after")
     def _check_scale(self) -> FedScaleDistribution:

@@ -1,4 +1,4 @@
-"""Folders in place of a file: their files, in order."""
+"""Folders instead of a file: their files, in order."""
 
 import re
 from collections.abc import Collection

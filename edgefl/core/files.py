@@ -268,7 +268,7 @@ def _makes(folder: Path) -> bool:
 
 # Flags of opening, of which a system has some.
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # a link might lead to a user's file
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # for a pipe that lies in place of a lock
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # for a pipe that lies instead of a lock
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows would write line ends in its own way
 # Files that this process has locked. The lock belongs to the open file, which forked processes share.
 _locked_files: WeakSet[BinaryIO] = WeakSet()

@@ -160,7 +160,7 @@ def alone(lock: Path) -> Iterator[None]:
 
     Raises:
         Taken: another process works there.
-        InputError: a file of the user lies in place of the lock, or the lock cannot be written.
+        InputError: a file of the user lies instead of the lock, or the lock cannot be written.
     """
     check_lock(lock)
     made = [folder for folder in lock.parents if not folder.exists()]  # from the inside

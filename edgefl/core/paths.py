@@ -89,7 +89,7 @@ class NamedPath:
         """Return the path of a value; other values than texts and paths are returned unchanged.
 
         Raises:
-            PydanticCustomError: nothing is there, or a folder in place of a file.
+            PydanticCustomError: nothing is there, or a folder instead of a file.
         """
         if not isinstance(value, str | Path):
             return value

@@ -136,7 +136,7 @@ def distribution_of(definition: Any) -> tuple[str | None, str | None]:
 def _has_module(distribution: metadata.Distribution, top: str, file: Path) -> bool:
     """Return whether a distribution has installed a file of the top-level module or package `top`.
 
-    `importlib.metadata.packages_distributions` answers likewise for all names, but makes an object of each installed
+    `importlib.metadata.packages_distributions` answers the same for all names, but makes an object of each installed
     file: a second at the beginning of each run.
     """
     root = Path(str(distribution.locate_file(""))).resolve()

@@ -64,7 +64,7 @@ def of_folder(notes: Sequence[str]) -> list[str]:
     others = "1 other file"
     if len(notes) > 2:
         others = f"{len(notes) - 1} other files"
-    return [f"{notes[0]}; likewise in {others} of the folder"]
+    return [f"{notes[0]}; the same in {others} of the folder"]
 
 
 def shown_time(written: str) -> str:

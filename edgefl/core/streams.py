@@ -96,7 +96,7 @@ Purpose = Literal[
     "handover_waves",  # from the one that takes over
     "direct_waves",  # from the next device of a chain
     "fading_blocks",  # a block of fading; entity = device and length of the block, index = base station
-    "direct_blocks",  # of a device's fading to the next one of a chain; likewise, index = the sender's base station
+    "direct_blocks",  # of a device's fading to the next one of a chain; index = the sender's base station
     "aircomp_fading",  # a device's gain when updates are sent as one sum; index = round, as in the next two
     "aircomp_noise",  # of the sums that base stations receive; entity = 0
     "aircomp_silence",  # which coefficients of its update a device does not send; index = aggregations before
@@ -155,7 +155,7 @@ class Streams:
 
     Args:
         seed: the run's seed.
-        whole: the run's main streams, if these are further ones.
+        whole: the run's main streams, if these are additional ones.
     """
 
     def __init__(self, seed: int | str, whole: Streams | None = None) -> None:
@@ -164,7 +164,7 @@ class Streams:
         self._keys: dict[str, int] = {}  # by purpose; hashing takes longer than a small draw
 
     def apart(self, name: str) -> Streams:
-        """Return further streams of the same run, for draws that would have the same keys as others."""
+        """Return additional streams of the same run, for draws that would have the same keys as others."""
         return Streams(f"{self.seed}/{name}", self.whole)
 
     def _key(self, purpose: Purpose) -> int:

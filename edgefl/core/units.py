@@ -8,7 +8,7 @@ import numpy as np
 
 from edgefl.core.arrays import Floats
 
-NO_NUMBER = "–"  # in place of an unknown number
+NO_NUMBER = "–"  # instead of an unknown number
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 

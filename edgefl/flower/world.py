@@ -20,7 +20,7 @@ Said = Literal["app", "world"]
 
 
 def as_world(scenario: Scenario, app: AppFolder, operations: Said) -> Scenario:
-    """Return the scenario with an app in place of policy, selection and number of participants.
+    """Return the scenario with an app instead of policy, selection and number of participants.
 
     Args:
         scenario: the world.

@@ -46,7 +46,7 @@ def make(
     flat: bool = False,
     **episodes: Unpack[EpisodeOptions],
 ) -> WorldEnv:
-    """Return an environment of Gymnasium in which an agent decides in place of a scenario's server.
+    """Return an environment of Gymnasium in which an agent decides instead of a scenario's server.
 
     An episode is a run of the scenario. A step is one round; in policies without rounds, it lasts until the agent can
     choose devices again.
@@ -83,7 +83,7 @@ def make(
 
 
 def _check_names(options: Mapping[str, Any]) -> None:
-    """Check the names of further arguments."""
+    """Check the names of the other arguments."""
     known = ["action", "observation", "reward", "flat", *EpisodeOptions.__annotations__]
     for name in options:
         if name not in known:

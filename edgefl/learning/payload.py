@@ -289,7 +289,7 @@ def _traffic(algorithm: Algorithm, *, minimal: bool) -> tuple[Traffic, Traffic, 
 
 
 def _check_traffic(algorithm: Algorithm, traffic: Sequence[Traffic], d: int, training: Training) -> None:
-    """Check that a large vector's traffic is a number of its size and some further floats, as that of small ones."""
+    """Check that a large vector's traffic is a number of its size and a few more floats, as that of small ones."""
     d = min(d, LARGEST_TRIAL)
     floats = _floats_sent(algorithm, d, minimal=training.minimal_uploads)
     for hook, sent, found in zip(("downlink", "sent_once", "finish"), traffic, floats, strict=True):

@@ -46,7 +46,7 @@ class AskedMeasure(NamedTuple):
 
 
 class ReportSection(Section):
-    """Evaluations of the model: their interval, and further models and values to report."""
+    """Evaluations of the model: their interval, and other models and values to report."""
 
     eval_every: Count = 1  # Rounds from one evaluation to the next; the last round is always evaluated.
     # Whether the folder keeps the best evaluated model, too: by accuracy, or loss of a regression, on the validation

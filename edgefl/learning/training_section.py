@@ -93,7 +93,7 @@ class Training(Section):
 
     # Passes of each participant over its samples in a round; 5 if neither epochs nor steps are given.
     local_epochs: Count | None = None
-    local_steps: Count | None = None  # Steps of each participant in a round, in place of local_epochs.
+    local_steps: Count | None = None  # Steps of each participant in a round, instead of local_epochs.
     wrap: bool = True  # Whether local_steps go on with another pass after one over the local data; otherwise they stop.
     stragglers: Stragglers | None = None  # Participants that do less work than others.
     batch_size: BatchSize = 50  # Number of samples in a step, or full for all samples of the device.

@@ -178,7 +178,7 @@ class _DividedLinks:
         call_at(self._env, message.began_s + seconds, partial(message.arrive, seconds))
 
     def _divide(self) -> None:
-        """Give messages equal parts of the narrowest link, then likewise of what they leave of the others.
+        """Give messages equal parts of the narrowest link, then of what they leave of the others.
 
         This is max-min fair: no message could have more without taking it from one that has no more.
         """

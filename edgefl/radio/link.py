@@ -45,7 +45,7 @@ class Link:
         cells: where the base stations stand.
         streams: keyed randomness.
         on_air: called when a device's radio is switched, with its new shares of time and power.
-        control: may divide the bands in place of `radio.allocation`.
+        control: may divide the bands instead of `radio.allocation`.
         power_control: lowers the devices' transmit powers.
         recorded: the devices' recorded links; None: the radio is a model.
         large_scale: the large-scale channel of another link between the same places; None: a new one.

@@ -1,7 +1,7 @@
 """The messages of a participation: downloads and uploads in turn.
 
 Turn 0 is a download, turn 1 an upload, and so on: even turns lead to the device, odd ones to the server. An ordinary
-round has two turns, split learning with K steps has 2 K + 2. A further message per participant is one more turn.
+round has two turns, split learning with K steps has 2 K + 2. Another message per participant is one more turn.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def round_trip(
     Args:
         count: n.
         down_bits: of the download, for all or [n].
-        up_bits: of the upload, likewise.
+        up_bits: of the upload, in the same form.
         computing_s: seconds [n] of computing between them, by the durations [n] of the downloads.
     """
     bits = np.empty((count, 2))

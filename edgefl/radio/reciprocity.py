@@ -7,7 +7,7 @@ import numpy as np
 from edgefl.core.arrays import Floats
 
 MOST_BPS_HZ = 100.0  # no channel carries more
-TINY_RATE = 1e-300  # in place of 0 as a divisor
+TINY_RATE = 1e-300  # instead of 0 as a divisor
 
 
 @dataclass(frozen=True)

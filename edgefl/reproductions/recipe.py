@@ -128,7 +128,7 @@ class Case(Section):
 
 
 class OtherMeasure(PrintedRows):
-    """Measures that stand in some rows in place of those that their columns name."""
+    """Measures that stand in some rows instead of those that their columns name."""
 
     measures: dict[str, str]  # the column's measure -> the one that stands there
 
@@ -161,7 +161,7 @@ class Recipe(Section):
     columns_as: dict[str, dict[str, Scalar]] = Field(default_factory=dict)  # column -> values of axes, or of `measure`
     rows_as: dict[str, dict[str, dict[str, Scalar]]] = Field(default_factory=dict)  # column -> its value -> as above
     measures_as: tuple[OtherMeasure, ...] = ()  # in which rows a column is another measure than `columns_as` says
-    value: str | None = None  # the one column that holds numbers, in place of `columns` and `columns_as`
+    value: str | None = None  # the one column that holds numbers, instead of `columns` and `columns_as`
     cell: Literal["number", "first", "mean_std", "text"] = "number"  # 45; 45|1.00; 98.08±0.03; never compared
     # What is run
     runs: RecipeName | None = None
@@ -287,7 +287,7 @@ class Recipe(Section):
             text = f"is required: {keys} are about its file"
             raise fault_at(("published",), text)
         if self.value is not None and (self.columns is not None or self.columns_as):
-            raise fault_at(("value",), "stands in place of columns and columns_as: leave it out, or these")
+            raise fault_at(("value",), "stands instead of columns and columns_as: leave it out, or these")
         tolerances = [self.tolerance, *(scale.tolerance for scale in self.scales.values())]
         if self.cell != "mean_std" and any(one is not None and one.uses_deviations for one in tolerances):
             raise fault_at(

@@ -117,7 +117,7 @@ def _is_measured(cell: str) -> bool:
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
-    """Write rows into a file, in place of its rows."""
+    """Write rows into a file, instead of its rows."""
     listed = list(rows)
     axes = list(listed[0].point)
     measures = list(dict.fromkeys(name for row in listed for name in row.measures))

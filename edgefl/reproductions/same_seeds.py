@@ -13,7 +13,7 @@ MOST_NAMED = 3  # cells; of more, the number is told
 
 
 def seed_notes(comparison: Comparison) -> list[str]:
-    """Return a sentence for the cells that lack seeds of the recipe, and for those with rows of further seeds."""
+    """Return a sentence for the cells that lack seeds of the recipe, and for those with rows of extra seeds."""
     notes = []
     measured = [cell for cell in comparison.cells if cell.is_measured]
     wanted = _listed(comparison.seeds)
@@ -25,7 +25,7 @@ def seed_notes(comparison: Comparison) -> list[str]:
     # Seeds that all cells have, such as those of another recipe with the same runs, favour none.
     if len({cell.further_seeds for cell in measured}) > 1:
         names = _named(comparison, further, lambda cell: cell.further_seeds)
-        notes.append(f"{len(further)} of {len(measured)} cells have rows of further seeds, which do not count: {names}")
+        notes.append(f"{len(further)} of {len(measured)} cells have rows with extra seeds, which are ignored: {names}")
     return notes
 
 

@@ -73,7 +73,7 @@ def difference_text(cell: Cell) -> str:
     if cell.difference is None:
         return ""
     text = f"{cell.difference:+.3g}"
-    # A p value of 1e-9 in place of 1e-200 would be an unreadable percentage.
+    # A p value of 1e-9 instead of 1e-200 would be an unreadable percentage.
     if cell.relative is not None and abs(cell.relative) < LARGEST_RELATIVE:
         text = f"{text} ({100 * cell.relative:+.1f} %)"
     return text.replace("-", MINUS)

@@ -56,7 +56,7 @@ def build(
         progress: called with each round's row when it is complete.
         divided: the data of all devices; None: they are loaded and divided here.
         keeping: the record of earlier learning, and when states are recorded; None keeps nothing.
-        control: takes decisions in place of the scenario.
+        control: takes decisions instead of the scenario.
         env: the clock; None: a new one.
         known: the learning of a finished run, used instead of learning; `train` must be False.
         cluster: a Ray cluster whose machines train, see `core.ray_cluster.connected`; None: this machine.

@@ -63,7 +63,7 @@ class Options:
     shared: tuple[Path, ...] = ()  # result folders of other runs with such records
     cluster: str | None = None  # address of a Ray cluster whose machines train, or auto; None: this machine
     beside_others: bool = False  # the folder may hold other files, without names of results
-    extendable: bool = True  # keep the last state of a long finished run, for further rounds
+    extendable: bool = True  # keep the last state of a long finished run, for more rounds
 
 
 def silent(row: Mapping[str, Any]) -> None:
@@ -118,7 +118,7 @@ def begin(
         scenario: what to run.
         options: how to run it.
         progress: called with each round's row when it is complete.
-        control: takes decisions in place of the scenario.
+        control: takes decisions instead of the scenario.
         env: the clock, if the control waits on it; None: a new one.
 
     Raises:
@@ -413,7 +413,7 @@ class Emulation:
 
     @property
     def _worth_keeping(self) -> bool:
-        """Whether a finished run keeps its last state, from which it can be extended by further rounds."""
+        """Whether a finished run keeps its last state, from which it can be extended by more rounds."""
         if not self.options.extendable or self.options.share:
             return False
         # A short run is learned again faster than its state is written.

@@ -32,7 +32,7 @@ class Difference(NamedTuple):
     now: Any
 
     def __str__(self) -> str:
-        return f"with {self._quoted(self.before)} in place of {self._quoted(self.now)}"
+        return f"with {self._quoted(self.before)} instead of {self._quoted(self.now)}"
 
     def _quoted(self, value: Any) -> str:
         if value is ABSENT:

@@ -12,7 +12,7 @@ from edgefl.scenario.overrides import Override
 POWER = "devices.tx_power_dbm"
 RECORDED_POWER = "radio.trace.tx_power_dbm"
 PLACES = "changes where devices and base stations are, and links were recorded at their own places"
-MODEL = "run it with a model of the channel in place of radio.trace"
+MODEL = "run it with a model of the channel instead of radio.trace"
 
 
 def conditions(scenario: Scenario, point: Scenario, where: str) -> list[Override]:

@@ -1,4 +1,4 @@
-"""Overlays: a scenario that `extends` others has their keys, and its own in place of some of them."""
+"""Overlays: a scenario that `extends` others has their keys, and its own instead of some of them."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -92,7 +92,7 @@ class Sections(Section):
     import_from: Annotated[tuple[SearchFolder, ...], Field(strict=False, exclude_if=lambda folders: not folders)] = ()
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1  # Seed of all random draws.
     rounds: Count | None = 60  # Number of global rounds. Scenarios with sessions have their rounds there.
-    sessions: Sessions | None = None  # Several sessions in place of a single one, each with its own rounds.
+    sessions: Sessions | None = None  # Several sessions instead of a single one, each with its own rounds.
     # Accuracies whose time and energy are reported.
     targets: Annotated[tuple[AccuracyTarget, ...], Field(strict=False)] = ()
     stop: Stop = Stop()  # Conditions that end a run before its last round.

@@ -202,7 +202,7 @@ def device_reports(
 
 
 def _on_mains_inf(battery_j: list[float]) -> Floats:
-    """Return levels [n] of batteries, with inf in place of nan, which means no battery."""
+    """Return levels [n] of batteries, with inf instead of nan, which means no battery."""
     level_j = np.array(battery_j, dtype=np.float64)
     return np.where(np.isnan(level_j), np.inf, level_j)
 

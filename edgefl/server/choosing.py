@@ -34,7 +34,7 @@ class Choosing:
     roster: Roster  # which devices are busy, and which have answered a poll
     replay: Replay  # which devices the algorithm admits
     tracker: DeviceTracker  # the server's knowledge of its devices
-    control: Control  # chooses devices in place of the selection, if it wants to
+    control: Control  # chooses devices instead of the selection, if it wants to
     forecaster: Forecaster | None  # makes forecasts of devices; None if the server knows nothing of channels
 
     @property

@@ -295,7 +295,7 @@ class Dispatcher:
             drop: their large-scale channel [n].
             flops: their operations [n].
             down_bits: the sizes of their downloads, one for all or [n].
-            up_bits: the sizes of their uploads, likewise.
+            up_bits: the sizes of their uploads, in the same form.
             deadline_s: for all of it; None: the round's deadline.
         """
         down = np.broadcast_to(down_bits, flops.shape)

@@ -39,7 +39,7 @@ class ModelTest(NamedTuple):
     def result(self) -> dict[str, Any]:
         """Wait for the result, and return it as columns of rounds.csv.
 
-        Each model has a loss and an accuracy; the global model may have further metrics.
+        Each model has a loss and an accuracy; the global model may have more metrics.
         """
         columns = dict(self.columns or {})
         for name, pending in (self.evaluations or {}).items():

@@ -80,15 +80,15 @@ class Observer:
         """Note that a participation has ended; its device now waits for the end of the round, unless it is gone."""
 
     def device_columns(self, parts: Sequence[Participation]) -> DeviceColumns:
-        """Return further columns of devices.csv for participations [n], whose round ends now."""
+        """Return more columns of devices.csv for participations [n], whose round ends now."""
         return {}
 
     def added_device_columns(self, devices: DeviceColumns) -> DeviceColumns:
-        """Return further columns of devices.csv that follow from those of participations [n], whose round ends now."""
+        """Return more columns of devices.csv that follow from those of participations [n], whose round ends now."""
         return {}
 
     def round_ends(self, ended: EndedRound) -> RoundColumns:
-        """Return further columns of rounds.csv for a round that ends now."""
+        """Return more columns of rounds.csv for a round that ends now."""
         return {}
 
     def round_recorded(self, number: int) -> None:

@@ -81,7 +81,7 @@ class Examined(Watched):
             difference = distance(_row_of(value, row, len(lead)), alone)
             if difference is not None and difference > bound:  # other shapes or names have been noted
                 text = f"returns other values for devices together than for each alone (they differ by {difference:.2g}"
-                remedy = "use torch.where in place of `if`, and reduce over the last axis only (dim=-1, keepdim=True)"
+                remedy = "use torch.where instead of `if`, and reduce over the last axis only (dim=-1, keepdim=True)"
                 self._calls.note(BATCHED, hook, f"{text}, allowed are {bound:g}): {remedy}")
                 return
 

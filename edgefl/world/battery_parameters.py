@@ -104,7 +104,7 @@ class _Window(NamedTuple):
 def _charging_windows(devices: Devices, streams: Streams) -> dict[str, Floats]:
     """Return the columns of `BatteryParameters` about charging.
 
-    Devices with fewer windows than others get further ones of length 0 after their last.
+    Devices with fewer windows than others get extra ones of length 0 after their last.
 
     Raises:
         InputError: a device draws a value that is not allowed, or windows that overlap.

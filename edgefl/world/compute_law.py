@@ -26,7 +26,7 @@ def forward_share(step: Floats | float, samples: Floats | Ints | float, passes: 
 
     Args:
         step: seconds or operations, of each device [n] or of all.
-        samples: of the step, likewise.
+        samples: of the step, in the same form.
         passes: forward passes that training on a sample costs.
     """
     return np.asarray(step / passes / samples)

@@ -25,7 +25,7 @@ class Throttling(Section):
 
 
 class MeasuredTimes(Section):
-    """A table of measured seconds in place of the law: CSV with the columns device, network, batch_size, step_s."""
+    """A table of measured seconds instead of the law: CSV with the columns device, network, batch_size, step_s."""
 
     path: DataFile  # CSV file with the table.
     # Name of this device in the table; by default that of the group, otherwise of the preset.
@@ -60,14 +60,14 @@ class Compute(Section):
     step_s: NonNegative = Constant(value=0.0)  # Time that each step takes whatever its batch, t0.
     speed: Positive = Constant(value=1.0)  # Divides all times; a distribution makes units differ.
     jitter: Annotated[float, Field(ge=0, le=2)] = 0.0  # Coefficient of variation of a device's times over the rounds.
-    measured: MeasuredTimes | None = None  # A table of measured steps in place of the law.
+    measured: MeasuredTimes | None = None  # A table of measured steps instead of the law.
     throttling: Throttling | None = None  # How a processor gets slower as it gets hot; by default it keeps its speed.
 
     @model_validator(mode="after")
     def _law_or_table(self) -> Compute:
         law = [key for key in LAW if getattr(self, key) != type(self).model_fields[key].default]
         if self.measured and law:
-            raise fault_at(("measured",), f"stands in place of the law, and so of {law[0]}: leave one of them out")
+            raise fault_at(("measured",), f"stands instead of the law, and so of {law[0]}: leave one of them out")
         return self
 
     @property

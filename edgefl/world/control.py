@@ -1,4 +1,4 @@
-"""Control of a run from outside, in place of the scenario.
+"""Control of a run from outside, instead of the scenario.
 
 The server asks before it chooses devices; the world asks for clocks and transmit powers, the radio for shares of the
 band. `Control` itself leaves all decisions to the scenario. Agents (room `gym`) and optimisers

@@ -88,7 +88,7 @@ class Battery(Section):
     """A device's battery; numbers may be distributions."""
 
     capacity_j: Positive | None = None  # Energy of the full battery.
-    # Charge of the full battery, in milliampere-hours; in place of capacity_j, and with voltage_v.
+    # Charge of the full battery, in milliampere-hours; instead of capacity_j, and with voltage_v.
     capacity_mah: Annotated[Positive | None, IF_GIVEN] = None
     # Nominal voltage of the battery, 3.85 for most phones; with capacity_mah.
     voltage_v: Annotated[Positive | None, IF_GIVEN] = None
@@ -131,7 +131,7 @@ class RadioEnergy(Section):
     pa_efficiency: Efficiency = Constant(value=1.0)
     circuit_w: NonNegative = Constant(value=0.0)  # Power of the circuit while it sends.
     drx_tail_s: NonNegative = Constant(value=0.0)  # Time for which the radio stays awake after its last transfer.
-    drx_tail_w: NonNegative = Constant(value=0.0)  # Power that it draws meanwhile, in place of idle_power_w.
+    drx_tail_w: NonNegative = Constant(value=0.0)  # Power that it draws meanwhile, instead of idle_power_w.
     rx_j_per_mbit: NonNegative = Constant(value=0.0)  # Energy for each megabit that it receives, besides the circuit's.
     tx_j_per_mbit: NonNegative = Constant(value=0.0)  # Energy for each megabit that it sends, besides the circuit's.
 

@@ -1,7 +1,7 @@
 """Find the devices whose next event is due, and advance devices to a time.
 
 A population keeps one array with the time of each device's next event. So advancing costs a comparison for each device,
-and further work only for the devices to which something happens.
+and work only for the devices whose event is due.
 """
 
 from collections.abc import Callable

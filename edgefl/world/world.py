@@ -42,7 +42,7 @@ class World:
     mobility: Mobility
     presence: Presence
     streams: Streams
-    control: Control = BY_SCENARIO  # may choose clocks and transmit powers in place of the scenario
+    control: Control = BY_SCENARIO  # may choose clocks and transmit powers instead of the scenario
     heights: PerDevice = HEIGHT_M  # of antennas that the path-loss model allows
     by_radio: PowerControl = FULL  # power control of devices that have none of their own
 
@@ -172,7 +172,7 @@ class World:
 
         A device that receives draws "rx", one that computes "cpu", one that waits "idle". One that transmits draws
         "circuit" and what its power amplifier takes: "tx" at full power, and in proportion below. While its radio stays
-        awake after its last transfer, it draws "tail" in place of "idle". While it sets up, it draws "setup"; 0 if that
+        awake after its last transfer, it draws "tail" instead of "idle". While it sets up, it draws "setup"; 0 if that
         takes no time.
 
         Source: dynamic-devices paper, eq. 27, 28, 42.

@@ -40,7 +40,7 @@ class Calls:
     Args:
         folder: only calls that touch files below it count.
         at: the number of the call that is struck, from 0; -1: none.
-        strike: called in place of that call, with the call as its argument.
+        strike: called instead of that call, with the call as its argument.
         lasting: whether all later calls are struck as well.
     """
 
@@ -225,7 +225,7 @@ class Fault:
     """A fault, and how a run may end by it.
 
     Args:
-        strike: what happens in place of a call.
+        strike: what happens instead of a call.
         codes: the exit codes that are right.
         watch: which calls are counted.
         lasting: whether all later calls are struck as well.

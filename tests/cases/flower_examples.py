@@ -3,7 +3,7 @@
 python -m tests.cases.flower_examples FOLDER [APP ...]
 
 FOLDER holds apps, at any depth, such as the folder `examples` of `git clone --depth 1 https://github.com/adap/flower`.
-Their data are made up: each app finds the packages of tests/cases/stand_in_datasets in place of `datasets` and
+Their data are made up: each app finds the packages of tests/cases/stand_in_datasets instead of `datasets` and
 `flwr_datasets`. What each app is known to do is in flower_examples.yaml; the program prints the same as a table.
 """
 

@@ -175,7 +175,7 @@ def unspoken(step):
 
 
 def words(text):
-    """Return a text with a mark in place of each number, and one blank in place of several."""
+    """Return a text with a mark instead of each number, and one blank instead of several."""
     return ANY_NUMBER.sub("#", text).split()
 
 

@@ -85,10 +85,10 @@ def test_fault_is_printed_on_one_line(edgefl):
 
 
 COMMANDS = {
-    "option in place of a verb": (["--quite"], "VERB"),
+    "option instead of a verb": (["--quite"], "VERB"),
     "unknown verb": (["rum"], 'unknown verb "rum" (did you mean "run"?); known: run, sweep'),
-    "scenario in place of a verb": (["s.yaml"], 'unknown verb "s.yaml": write `edgefl run s.yaml`'),
-    "sweep in place of a verb": (["bandwidth"], "write `edgefl sweep bandwidth`"),
+    "scenario instead of a verb": (["s.yaml"], 'unknown verb "s.yaml": write `edgefl run s.yaml`'),
+    "sweep instead of a verb": (["bandwidth"], "write `edgefl sweep bandwidth`"),
     "unknown option": (["run", "s.yaml", "--quite"], '--quite: unknown option (did you mean "--quiet"?)'),
     "key as an option": (["run", "s.yaml", "--lr", "0.1"], "are set with --set training.lr=0.1; see edgefl run --he"),
     "key with = as an option": (["run", "s.yaml", "--num-clients=5"], "are set with --set devices.count=5"),

@@ -134,7 +134,7 @@ def test_export_json_adds_up_and_goes_to_a_file(finished):
 
 
 def test_export_into_nowhere_is_refused(finished):
-    """Below a file, and in place of a folder; a folder that is only missing is made."""
+    """Below a file, and instead of a folder; a folder that is only missing is made."""
     finished.write("folder/file", "")
     (line,) = finished.refused("export", "out", "--format", "csv", "-o", "folder/file/where.csv")
     assert line.startswith("folder/file/where.csv: cannot be written")

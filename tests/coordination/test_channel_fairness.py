@@ -45,7 +45,7 @@ def equally_often(times, rounds, participants, limit=4.5):
 
 @pytest.mark.oracle
 def test_all_devices_come_equally_often_over_rayleigh_fading():
-    """Path gains over 60 dB. A device that came with 0.30 in place of 0.25 would be 7.3 standard errors away."""
+    """Path gains over 60 dB. A device that came with 0.30 instead of 0.25 would be 7.3 standard errors away."""
     path_gain = np.logspace(-14, -8, 20)
     assert equally_often(times_chosen(ProportionalFair(), 4000, 5, path_gain), 4000, 5)
     assert not equally_often(times_chosen(BestChannel(), 400, 5, path_gain), 400, 5)

@@ -850,7 +850,7 @@ class TestMoon:
         assert edgefl.run(moon).parameters != pytest.approx(edgefl.run(fedavg).parameters, abs=1e-3)
 
     def test_two_more_forward_passes_are_priced(self):
-        """5 F in place of 3 F (card 1.16, 3)."""
+        """5 F instead of 3 F (card 1.16, 3)."""
         moon, fedavg = (cost(algorithm).flops for algorithm in (Moon(), FedAvg()))
         samples = 2 * np.array([10, 120])
         forward = Mlp().flops_per_sample((8, 8), 10) / 3

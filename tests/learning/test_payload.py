@@ -52,7 +52,7 @@ def test_operations_of_a_round(name):
 
 
 def test_steps_that_do_not_wrap_are_priced_as_they_are_made():
-    """10 samples make one batch, 120 make two of 50: that many samples and steps, in place of 2 and 2 of them."""
+    """10 samples make one batch, 120 make two of 50: that many samples and steps, instead of 2 and 2 of them."""
     stopped = measured("fedavg", local_epochs=None, local_steps=2, wrap=False).flops
     samples = np.array([10, 100])
     steps = np.array([1, 2])

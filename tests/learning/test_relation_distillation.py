@@ -97,7 +97,7 @@ def test_learned_classes_are_old_in_the_next_session():
 
 
 def test_the_algorithms_own_loss_is_added():
-    """MOON gets the relation loss in place of the task's."""
+    """MOON gets the relation loss instead of the task's."""
     outputs, teacher, label = drawn(5)
     z = torch.randn(3, 7, 6, generator=torch.Generator().manual_seed(9))
     batch = Batch(label, torch.full((7,), 1 / 7), {OLD: mask([1])})

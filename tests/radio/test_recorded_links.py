@@ -1,4 +1,4 @@
-"""Recorded links in place of a model: closed forms, energy and cuts, sharing of a band, and refusals."""
+"""Recorded links instead of a model: closed forms, energy and cuts, sharing of a band, and refusals."""
 
 import re
 import subprocess

@@ -239,7 +239,7 @@ def test_rows_are_read_as_they_were_written(tmp_path):
         ("{trials: 890, why: x}", True),  # three standard deviations of one half: 0.0503
         ("{trials: 910, why: x}", False),  # 0.0497
         ("{trials: 890, absolute: 0.04, why: x}", False),
-        ("{relative: 0.001, by_measure: {last: {absolute: 0.06, why: x}}, why: x}", True),  # in place of the rest
+        ("{relative: 0.001, by_measure: {last: {absolute: 0.06, why: x}}, why: x}", True),  # instead of the rest
     ],
 )
 def test_all_limits_of_a_tolerance_must_hold(tmp_path, tolerance, within):

@@ -28,7 +28,7 @@ def test_equal_seeds_need_no_note(tmp_path):
 
 def test_rows_of_further_seeds_are_named_and_do_not_count(tmp_path):
     found = compared(tmp_path, {("flat", "slow"): (1, 2, 3)})
-    assert seed_notes(found) == ["1 of 4 cells have rows of further seeds, which do not count: flat, slow (seeds 2, 3)"]
+    assert seed_notes(found) == ["1 of 4 cells have rows with extra seeds, which are ignored: flat, slow (seeds 2, 3)"]
     assert found.cells[0].mean == 1.0
     assert set(found.cells[0].by_seed) == {1}
 

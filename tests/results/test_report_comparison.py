@@ -14,15 +14,8 @@ from edgefl.core.errors import InputError
 from edgefl.records.ledger import Ledger
 from edgefl.results.metrics import CURVE_COLUMNS, accuracy_curve
 from edgefl.results.report import write
-from edgefl.results.report.comparison.comparison import (
-    ComparedRun,
-    ComparisonOptions,
-    accuracy_blocks,
-    compare,
-    compared_run,
-    notes,
-    overview,
-)
+from edgefl.results.report.comparison.comparison import ComparedRun, ComparisonOptions, compare, compared_run
+from edgefl.results.report.comparison.comparison_tables import accuracy_blocks, notes, overview
 from edgefl.results.report.comparison.formats import formatted
 from edgefl.results.report.shared import read
 from edgefl.results.result import Result

@@ -95,7 +95,7 @@ def test_a_last_round_that_was_cut_at_its_time_becomes_whole(policy, tmp_path):
     ("keys", "message"),
     [
         ({"rounds": 3}, "was begun with rounds: 9, which cannot become 3"),
-        ({"rounds": 12, "seed": 2}, "another scenario, with 'seed: 1' in place of 'seed: 2'"),
+        ({"rounds": 12, "seed": 2}, "another scenario, with 'seed: 1' instead of 'seed: 2'"),
     ],
 )
 def test_another_scenario_is_refused(tmp_path, keys, message):
@@ -190,7 +190,7 @@ def test_removed_requests_count_as_another_scenario(tmp_path):
     asked = {**BASE, "report": {"what_if": {"radio.bandwidth_hz": [2e6], "devices.cpu_hz": [1e9]}}}
     edgefl.run(asked, out=tmp_path, train=False)
     for report in ({}, {"what_if": {"radio.bandwidth_hz": [2e6]}}):
-        with pytest.raises(InputError, match=r"another scenario, with 'report.what_if.* in place of"):
+        with pytest.raises(InputError, match=r"another scenario, with 'report.what_if.* instead of"):
             edgefl.run({**BASE, "report": report}, out=tmp_path, train=False, resume=True)
 
 
@@ -271,15 +271,15 @@ def test_run_of_an_earlier_version_is_extended(tmp_path, own_data):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"data": {**OWN["data"], "classes": 4}}, "another scenario, with nothing in place of 'data.classes: 4'"),
-        ({"stop": None, "seed": 2}, "another scenario, with 'seed: 1' in place of 'seed: 2'"),
+        ({"data": {**OWN["data"], "classes": 4}}, "another scenario, with nothing instead of 'data.classes: 4'"),
+        ({"stop": None, "seed": 2}, "another scenario, with 'seed: 1' instead of 'seed: 2'"),
         (
             {"training": {**BASE["training"], "lr": 0.2}},
-            r"another scenario, with 'training.lr: 0.1' in place of 'training.lr: 0.2'",
+            r"another scenario, with 'training.lr: 0.1' instead of 'training.lr: 0.2'",
         ),
         (
             {"algorithm": "feddyn"},
-            "another scenario, with 'algorithm.kind: \"fedavgm\"' in place of 'algorithm.kind: \"feddyn\"'",
+            "another scenario, with 'algorithm.kind: \"fedavgm\"' instead of 'algorithm.kind: \"feddyn\"'",
         ),
     ],
 )
@@ -293,5 +293,5 @@ def test_differing_keys_of_an_earlier_version_are_named(tmp_path, own_data, chan
 def test_key_of_a_newer_version_is_named(tmp_path, own_data):
     edgefl.run(EARLIER, out=tmp_path / "out", train=False)
     rewrite(tmp_path / "out", lambda scenario: scenario["data"].update(mirror=True))
-    with pytest.raises(InputError, match=r"another scenario, with .data.mirror: true. in place of nothing"):
+    with pytest.raises(InputError, match=r"another scenario, with .data.mirror: true. instead of nothing"):
         edgefl.run(EARLIER, out=tmp_path / "out", train=False, resume=True)

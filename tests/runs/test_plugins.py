@@ -347,7 +347,7 @@ def test_an_exception_in_a_worker_process_has_its_line(tmp_path, monkeypatch):
 
 
 def test_shipped_member_made_in_python_is_not_a_plug_in():
-    """The file of the fault would otherwise be one of ours, with an internal name in place of the key."""
+    """The file of the fault would otherwise be one of ours, with an internal name instead of the key."""
     from edgefl.coordination.policies.synchronous import Synchronous
 
     with pytest.raises(edgefl.InputError, match=r"^scenario: churn\.arrivals_per_s: is required"):

@@ -137,7 +137,7 @@ def test_run_without_learning_is_repeated(tmp_path):
 def test_another_scenario_is_refused(change, tmp_path):
     killed(BASE, tmp_path)
     before = content_of_all(tmp_path)
-    with pytest.raises(InputError, match=r"was begun with another scenario, with .* in place of"):
+    with pytest.raises(InputError, match=r"was begun with another scenario, with .* instead of"):
         edgefl.run({**BASE, **change}, out=tmp_path, device="cpu", resume=True)
     assert content_of_all(tmp_path) == before
 

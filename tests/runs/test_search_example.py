@@ -12,7 +12,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "sweeps.md"
 
 def example():
     """Return the program of the guide, shortened."""
-    text = GUIDE.read_text(encoding="utf-8").partition("## Search in place of a grid")[2]
+    text = GUIDE.read_text(encoding="utf-8").partition("## Search instead of a grid")[2]
     (program,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     for long, short in (
         ("n_trials=10", "n_trials=2"),
@@ -27,7 +27,7 @@ def example():
 
 @pytest.fixture
 def stand_in(monkeypatch):
-    """Put a package in place of Optuna that tries the lowest values, then the highest."""
+    """Put a package instead of Optuna that tries the lowest values, then the highest."""
     package = ModuleType("optuna")
     package.TrialPruned = type("TrialPruned", (Exception,), {})
     package.samplers = SimpleNamespace(TPESampler=lambda seed: seed)

@@ -92,7 +92,7 @@ def test_a_power_over_recorded_rates_is_refused(tmp_path):
     (line,) = caught.value.faults
     assert line == (
         "what_if: devices.tx_power_dbm: sets a power, and rates were recorded, which do not tell how they follow it: "
-        "record SNRs, or run it with a model of the channel in place of radio.trace"
+        "record SNRs, or run it with a model of the channel instead of radio.trace"
     )
     assert not (folder / "what_if.csv").exists()
     edgefl.what_if(folder, {"devices.rx_power_w": [0.2]})  # no link depends on it

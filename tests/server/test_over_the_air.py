@@ -179,7 +179,7 @@ RICEAN = {"kind": "ricean", "k_mean_db": 3, "k_std_db": 0}
 def test_with_one_gain_a_round_devices_are_silent_as_often_as_they_fade(fading):
     """A two-sided binomial test at 1 in 10,000, and the mean of the powers to five standard errors.
 
-    Of 1,200 draws a rate of 0.26 in place of 0.33 would be found with a power of 94 %.
+    Of 1,200 draws a rate of 0.26 instead of 0.33 would be found with a power of 94 %.
     """
     threshold = 0.4
     radio = {"fading": fading, **aircomp(threshold=threshold, truncation="device")}

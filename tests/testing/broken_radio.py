@@ -188,7 +188,7 @@ class TooLittle(PoissonTransfers):
 
 
 class NoUsers(ConstantLoad):
-    """A number in place of users."""
+    """A number instead of users."""
 
     def users(self, way, capacity_hz, generator):
         return 3

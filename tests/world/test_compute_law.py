@@ -364,7 +364,7 @@ def test_faults_of_a_table(tmp_path, content, text):
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"compute": LAW | {"measured": {"path": "phone-steps.csv"}}}, "measured: stands in place of the law"),
+        ({"compute": LAW | {"measured": {"path": "phone-steps.csv"}}}, "measured: stands instead of the law"),
         ({"compute": {"throttling": {"slowdown": 0.25}}}, "heat_s"),
     ],
 )

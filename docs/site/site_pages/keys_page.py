@@ -26,7 +26,7 @@ PRESETS = """\
 beside `preset` wins over the preset's.
 """
 MEMBERS = (
-    "`edgefl list NAME` prints a member's keys. A class of yours may stand in place of a name ([how](your-own.md))."
+    "`edgefl list NAME` prints a member's keys. A class of yours may stand instead of a name ([how](your-own.md))."
 )
 RULES = """\
 Sections that are each valid may exclude each other. `edgefl validate FILE` names the key, the reason and a remedy. The

@@ -27,7 +27,7 @@ class SharedBand:
     payload: Floats  # S: nats over the hertz that carry payload, averaged over the frame [s]
     whole_snr: Floats  # A: over the whole band at full power
     sending_w: Floats  # drawn by the amplifier at full power, averaged over the frame
-    circuit_w: Floats  # drawn besides, likewise
+    circuit_w: Floats  # drawn besides, in the same form
     cycles: Floats
     capacitance: Floats
     cpu_hz: Floats  # highest clocks

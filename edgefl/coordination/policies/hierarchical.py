@@ -16,7 +16,7 @@ class Hierarchical(Policy):
     edge_models: ClassVar[bool] = True
 
     cloud_every: Annotated[int, Field(ge=1, le=10**9)] = 5  # Rounds of the cells to one of the cloud, kappa_2.
-    # Rate of a star backhaul, in place of the section backhaul; by default bits take no time.
+    # Rate of a star backhaul, instead of the section backhaul; by default bits take no time.
     backhaul_bps: BitRate | None = None
     backhaul_delay_s: Delay = 0.0  # Delay of a message over the backhaul, one way.
 

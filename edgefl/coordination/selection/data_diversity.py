@@ -18,7 +18,7 @@ class DataDiversity(Selection):
     """Diverse labels, many samples and long absence, weighted (the index of DAS: Taïk et al., IEEE TCCN 8(1), 2022).
 
     Each of the three is scaled to 0..1. The diversity of a device's labels is the Gini-Simpson or Shannon's index over
-    its greatest value. `coverage` looks at the chosen set in place of single devices: at the sum over classes of the
+    its greatest value. `coverage` looks at the chosen set instead of single devices: at the sum over classes of the
     root of the number of samples. The device that adds most comes next, which gives at least 1 - 1/e of the best set's
     value (Nemhauser, Wolsey & Fisher, 1978).
     """

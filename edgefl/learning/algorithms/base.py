@@ -132,7 +132,7 @@ class Updates:
     lr: float = 1.0  # learning rate of the round
     labels: Ints | None = None  # [C, classes] how many samples of each class a device has
     statistics: Tensor | None = None  # [C, b] buffers of the models, such as statistics of batch normalisation
-    weights: Floats | None = None  # [C] weights of means over participants, in place of the algorithm's own
+    weights: Floats | None = None  # [C] weights of means over participants, instead of the algorithm's own
     run: RunInfo = RunInfo()
 
     def mean(self, name: str = "delta", *, by_samples: bool = False) -> Tensor:

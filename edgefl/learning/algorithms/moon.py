@@ -41,7 +41,7 @@ class Moon(FedAvg):
         """Return the received model, and the one that the device trained last."""
         if self.first_previous == "random":
             return {"received": local.start, "previous": local.state["previous"]}
-        # Arithmetic in place of an if: in a batch of devices some are new and some are not.
+        # Arithmetic instead of an if: in a batch of devices some are new and some are not.
         seen = local.state["seen"]
         previous = seen * local.state["previous"] + (1 - seen) * local.start
         return {"received": local.start, "previous": previous}

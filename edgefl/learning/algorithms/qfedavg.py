@@ -14,7 +14,7 @@ from edgefl.learning.algorithms.base import Algorithm, LocalContext, Updates
 if TYPE_CHECKING:
     from torch import Tensor
 
-SMALLEST_LOSS = 1e-10  # in place of 0, which has no power q - 1 < 0; the authors' program adds as much to each loss
+SMALLEST_LOSS = 1e-10  # instead of 0, which has no power q - 1 < 0; the authors' program adds as much to each loss
 
 
 class QFedAvg(Algorithm):

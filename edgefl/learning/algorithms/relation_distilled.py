@@ -19,7 +19,7 @@ TINY = 1e-12
 class RelationDistilled(Distilled):
     """Distillation by the loss of GLFC (Dong et al., CVPR 2022), which the dynamic-devices paper cites.
 
-    `base` gets `relation_loss` in place of the task's loss.
+    `base` gets `relation_loss` instead of the task's loss.
     """
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:

@@ -13,7 +13,7 @@ from edgefl.learning.codecs.base import BITS_PER_FLOAT, Codec
 if TYPE_CHECKING:
     from torch import Tensor
 
-BITS_PER_SEED = 64  # in place of the places: the server draws them, too
+BITS_PER_SEED = 64  # instead of the places: the server draws them, too
 
 KeptFraction = Annotated[float, Field(gt=0, le=1)]
 

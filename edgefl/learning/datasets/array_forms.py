@@ -36,7 +36,7 @@ def as_arrays(value: Any) -> str:
 
 
 def as_dataset(value: Any) -> str:
-    """Return what to write in place of arrays or a mapping as the dataset, as the end of a message; "" if unknown."""
+    """Return what to write instead of arrays or a mapping as the dataset, as the end of a message; "" if unknown."""
     if isinstance(value, Mapping) and isinstance(value.get("kind"), str):
         return f": write dataset: {value['kind']}, with its keys beside it"
     is_four = isinstance(value, tuple | list) and len(value) == 4

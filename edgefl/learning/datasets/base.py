@@ -39,7 +39,7 @@ class Data:
     # numbers [n] or [n, k] that regression predicts
     train_y: Array
     test_x: Array  # [m, ...]
-    test_y: Array  # [m, ...] likewise
+    test_y: Array  # [m, ...], in the same form
     classes: int  # 0 where samples have no classes
     mean: float | npt.NDArray[np.float64] = 0.0  # in the units of x as stored; or by channel, [channels, 1, 1]
     std: float | npt.NDArray[np.float64] = 1.0

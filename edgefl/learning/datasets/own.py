@@ -82,7 +82,7 @@ def channels_first(x: Array) -> Array:
 
 
 def _without_ignored(arrays: Mapping[str, Array], label: Any, where: str) -> Arrays:
-    """Return the four arrays with `IGNORED` in place of a label of tokens or pixels that does not count."""
+    """Return the four arrays with `IGNORED` instead of a label of tokens or pixels that does not count."""
     try:
         label = operator.index(label)
     except TypeError:

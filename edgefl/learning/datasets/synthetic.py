@@ -8,7 +8,7 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt
 from edgefl.learning.datasets.base import Array, Data, Dataset, generator
 
 Size = Annotated[int, Field(ge=2, le=10_000)]
-SHARED = 2**32  # in place of an owner's number: the random numbers that all owners share
+SHARED = 2**32  # instead of an owner's number: the random numbers that all owners share
 MOST_SAMPLES = 100_000  # of a device; the lognormal distribution has a long tail
 
 

@@ -45,7 +45,7 @@ class ContributionGame:
     def contributions(self, streams: Streams) -> Floats:
         """Return the Shapley values [n] of the players: exact, or estimated from random orders if there are many."""
         count = len(self._players)
-        # each coalition costs an evaluation of the test set, and each further player doubles their number
+        # each coalition costs an evaluation of the test set, and each additional player doubles their number
         if count <= EXACT:
             return shapley(count, self.value)
         rng = streams.generator("contributions", 0, self._updates.index)

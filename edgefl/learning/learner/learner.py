@@ -212,7 +212,7 @@ class Learner:
     def collect(self, where: str | None = None) -> tuple[Updates, float]:
         """Train all pending jobs; return their updates by ascending device id, and the mean training loss by samples.
 
-        The updates have `rows` in place of ids. Error messages name the round `where`; None: as the job does.
+        The updates have `rows` instead of ids. Error messages name the round `where`; None: as the job does.
 
         Raises:
             HookError: a hook of the algorithm fails or returns a wrong value.

@@ -1,4 +1,4 @@
-"""Measures: further records of learned rounds and of models; one file each.
+"""Measures: more records of learned rounds and of models; one file each.
 
 To add one: a file with a subclass of `Measure`, a line here, a test. From outside the package a scenario names it as
 `report: {measures: ["my_module:MyMeasure"]}`.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Adapters(Section):
-    """Adapters of linear layers, trained in place of the model (LoRA: Hu et al., ICLR 2022)."""
+    """Adapters of linear layers, trained instead of the model (LoRA: Hu et al., ICLR 2022)."""
 
     kind: Literal["lora"] = "lora"  # Adds a product of two matrices of low rank to each weight.
     rank: Count = 8  # Rank of the product: each layer trains rank x (inputs + outputs) numbers.

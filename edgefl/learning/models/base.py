@@ -46,7 +46,7 @@ class ModelCost(Section):
     parameters: Annotated[int, Field(gt=0, le=10**12)]  # Number of parameters, N_p.
     # Operations for each parameter and sample, forward and backward, phi.
     flops_per_parameter: Annotated[float, Field(ge=0, le=1e12)] | None = None
-    forward: ForwardCost | None = None  # Operations of a sample by kind, in place of flops_per_parameter.
+    forward: ForwardCost | None = None  # Operations of a sample by kind, instead of flops_per_parameter.
 
     @model_validator(mode="after")
     def _one_of_both(self) -> ModelCost:
@@ -147,13 +147,13 @@ class Model(Member):
     """Base of all models; sizes follow from the data: `shape` of one sample and the number of `classes`."""
 
     init: Init = Init()  # Initial parameters.
-    cost: ModelCost | None = None  # Size and work of the model as given, in place of counted ones.
-    # Small matrices beside the weights of linear layers, which train in place of the model.
+    cost: ModelCost | None = None  # Size and work of the model as given, instead of counted ones.
+    # Small matrices beside the weights of linear layers, which train instead of the model.
     adapters: Annotated[Adapters | None, IF_GIVEN] = None
 
     _loss: Loss = PrivateAttr(default_factory=CrossEntropy)
 
-    tokens: ClassVar[bool] = False  # samples are whole numbers (int64 ids) in place of float32
+    tokens: ClassVar[bool] = False  # samples are whole numbers (int64 ids) instead of float32
     of_each_token: ClassVar[bool] = False  # outputs are [B, classes, T]: one for each token of a row
     usual_cut: ClassVar[int] = 1  # layers before the cut if the scenario names none (sequential-FL paper's code)
 
@@ -265,12 +265,12 @@ class Model(Member):
     def _priced_counts(self, cost: ModelCost) -> ForwardCounts:
         if cost.forward is None:
             text = "has no kinds of operations, which devices.compute tells apart"
-            remedy = "give forward in place of flops_per_parameter, or set devices.compute to null"
+            remedy = "give forward instead of flops_per_parameter, or set devices.compute to null"
             raise InputError(f"model.cost: {text}: {remedy}")
         return ForwardCounts(**cost.forward.model_dump())
 
     def frozen_parameters(self, shape: tuple[int, ...], classes: int) -> int:
-        """Return the number of further parameters that are never trained: devices receive them once."""
+        """Return the number of additional parameters that are never trained: devices receive them once."""
         return 0
 
     def kept_parameters(self, shape: tuple[int, ...], classes: int) -> int:

@@ -29,7 +29,7 @@ KEYED_WEIGHTS = "draw parameters with torch's functions (torch.nn.init): edgefl 
 class Imported(Counted):
     """A user's torch module, by its import path.
 
-    A class or a function that makes the module is called with the scenario's further keys and, if its signature names
+    A class or a function that makes the module is called with the scenario's other keys and, if its signature names
     them, with `shape` (of a sample) and `classes`. Inputs are [B, *shape], outputs [B, classes].
     """
 
@@ -134,7 +134,7 @@ def _remedy(module: object, samples: npt.NDArray[Any]) -> str:
 
 
 def _remedy_of_outputs(got: tuple[int, ...], samples: int, wanted: tuple[int, ...]) -> str:
-    """Return a remedy for outputs of the shape `got` in place of [samples, *wanted], if one is known; otherwise ''."""
+    """Return a remedy for outputs of the shape `got` instead of [samples, *wanted], if one is known; otherwise ''."""
     classes, *labels = wanted
     if labels and got == (samples, *labels, classes):
         return ": put the classes behind the samples, as torch's cross_entropy has them: .movedim(-1, 1)"

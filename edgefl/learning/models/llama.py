@@ -2,9 +2,9 @@
 
 layer       parameters of each of the layers, width w
 q_proj      w x w
-k_proj      w x (w kv_heads / heads); v_proj likewise (grouped queries: Ainslie et al., EMNLP 2023)
+k_proj      w x (w kv_heads / heads); v_proj the same (grouped queries: Ainslie et al., EMNLP 2023)
 o_proj      w x w
-gate_proj   w x hidden; up_proj likewise; down_proj hidden x w (SwiGLU: Shazeer, arXiv:2002.05202)
+gate_proj   w x hidden; up_proj the same; down_proj hidden x w (SwiGLU: Shazeer, arXiv:2002.05202)
 norms       2 w
 
 Beside them are the embedding, vocabulary x w, which is the last layer, too, and a last norm of w.

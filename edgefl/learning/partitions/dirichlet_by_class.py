@@ -14,7 +14,7 @@ class DirichletByClass(Partition):
     """Each class cut among devices by Dirichlet(alpha), unequal sizes (Yurochkin et al., ICML 2019; FedEve)."""
 
     alpha: PositiveFloat = 0.1  # Concentration; the smaller, the more skewed the parts of a class.
-    # Whether a device with n / N samples gets no share of further classes (sequential-FL paper's code).
+    # Whether a device with n / N samples gets no share of other classes (sequential-FL paper's code).
     balanced: bool = False
     min_samples: NonNegativeInt = 0  # Least number of samples of a device, for which it is drawn again; 0 draws once.
 

@@ -18,7 +18,7 @@ class ExDir(Partition):
     min_samples: Count = 10  # Least number of samples of a device, for which it is drawn again.
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
-        """Allocate classes to devices, then cut each class; a device with n / N samples gets no further share."""
+        """Allocate classes to devices, then cut each class; a device with n / N samples gets no other share."""
         check_count(len(labels), count)
         pools = by_class(labels, rng)
         sizes = np.array([len(pool) for pool in pools])

@@ -10,7 +10,7 @@ A rule that divides the band again and again sets `in_time`, and keeps a memory 
 the coming slots are, `remember` makes the next memory of the last one. The base station of each cell holds the memory
 in each direction (`radio/bands/memory.py`). It needs `radio.sharing: processor` and `radio.transfer: slots`.
 
-A rule with random shares sets `by_draws`, and its `weights` divide the band between devices in place of `shares`, which
+A rule with random shares sets `by_draws`, and its `weights` divide the band between devices instead of `shares`, which
 then returns the shares expected before the draw.
 """
 

@@ -47,7 +47,7 @@ class BlockRace:
         self.slots += self._race(self._after, self.slots, min(room, self._most_slots - self.slots))
 
     def goes_on(self) -> bool:
-        """Walk further slots and return True, unless a payload is complete or the shares hold no longer."""
+        """Walk more slots and return True, unless a payload is complete or the shares hold no longer."""
         complete = self._after.state[:, link_columns.BITS] >= self._rows.left_bits
         if self.slots >= self._most_slots or complete.any():
             return False

@@ -33,7 +33,7 @@ class Progress(NamedTuple):
 
     @property
     def slots(self) -> int:
-        """The slots until the first transfer ends, or until further slots must be drawn."""
+        """The slots until the first transfer ends, or until more slots must be drawn."""
         return int(min(self.ends.min(initial=np.inf), self.known_slots))
 
     def goes_on(self) -> bool:
@@ -100,7 +100,7 @@ class BandProgress:
         return np.asarray(self._coming_bps_hz(rows, every, slot, ahead, expected_slots).mean(axis=1))
 
     def _walk(self, rows: BandRows, walked: Rows, share_hz: Floats, slot: int, horizon: int) -> Progress:
-        """Walk some rows slot by slot until the first one ends, or until further gains must be drawn."""
+        """Walk some rows slot by slot until the first one ends, or until more gains must be drawn."""
         if not walked.size:
             return _nothing(walked)
         began = time.perf_counter()

@@ -18,7 +18,7 @@ class Resources:
 
     Args:
         radio: the section `radio`.
-        control: may divide the band in place of `radio.allocation`.
+        control: may divide the band instead of `radio.allocation`.
         streams: keyed randomness, for an allocation by draws; None: shares are as expected.
     """
 

@@ -102,7 +102,7 @@ def divide_bands(
         snr_hz = budget.snr_hz(way, path_gain, sent_w, interference)
     powered_hz = whole_band_hz if spread else bandwidth_hz  # over which the transmitter's power is spread
     noise_hz = powered_hz
-    if superposed is not None:  # the others of a group are further noise, unless their payloads are empty
+    if superposed is not None:  # the others of a group add noise, unless their payloads are empty
         noise_hz = powered_hz + superposed.interference_hz(np.where(payload_bits > 0, snr_hz, 0.0))
     # A transfer without a resource block has no signal-to-noise ratio: 0, not a division by 0.
     mean_snr = np.divide(snr_hz, noise_hz, out=np.zeros(count), where=powered_hz > 0)

@@ -52,7 +52,7 @@ class OverTheAirCarrier:
         pricing: prices the ordinary messages.
         participants: of the round [n].
         messages: their two messages of an ordinary round: the model, and the update as bits.
-        updates: the analog updates that they send in place of these bits.
+        updates: the analog updates that they send instead of these bits.
         inversion: of their channels.
         on_air: called when a device's radio is switched.
     """
@@ -217,7 +217,7 @@ class OverTheAirCarrier:
 
 
 def _with_statistics(messages: Messages, statistics_bits: float) -> Messages:
-    """Return the messages with those of the statistics in place of the update."""
+    """Return the messages with those of the statistics instead of the update."""
     groups = []
     for group in messages.groups:
         bits = np.full((len(group.rows), UPDATE), statistics_bits)

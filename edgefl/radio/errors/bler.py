@@ -27,7 +27,7 @@ class Bler(PacketErrors):
     codeword_symbols: Annotated[int, Field(ge=10, le=10**6)] = 1000
     # Loss of the receiver, which moves the formula's curves.
     implementation_loss_db: Annotated[float, Field(ge=0, le=30)] = 0.0
-    curves: UserFile | None = None  # CSV file of mcs,snr_db,bler in place of the formula.
+    curves: UserFile | None = None  # CSV file of mcs,snr_db,bler instead of the formula.
 
     def refusal(self, rate: Rate, transfer: str) -> tuple[str, str] | None:
         """See PacketErrors."""

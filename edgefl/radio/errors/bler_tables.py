@@ -22,7 +22,7 @@ NAMES = {  # of each column in its plain form, see `_plain`
 }
 BLOCKS = ("blocks", "n_blocks", "num_blocks", "trials", "n_trials", "num_trials", "n_tb", "num_tbs")
 EB_N0 = ("eb_n0", "eb_n0_db", "ebn0", "ebn0_db", "ebno", "ebno_db")
-OTHER_RATES = {  # what to write in place of columns that are not block error rates
+OTHER_RATES = {  # what to write instead of columns that are not block error rates
     ("bler_%", "bler_percent", "bler_pct"): "{} is in percent: write bler from 0 to 1",
     ("log10_bler", "log_bler", "bler_log10"): "{} is a logarithm: write the error rate itself as bler",
     ("success_rate", "success", "psr", "pdr"): "{0} is the share of blocks that arrive: write bler, which is 1 - {0}",
@@ -66,7 +66,7 @@ class Point(NamedTuple):
     snr_db: float
     error_rate: float
     blocks: float  # simulated
-    others: Mapping[str, str]  # the cells of further columns
+    others: Mapping[str, str]  # the cells of the other columns
 
 
 def read_curves(path: Path, schemes: int, target: float) -> Curves:
@@ -258,7 +258,7 @@ def _header(path: Path, required: Sequence[str] = ()) -> list[str]:
 
 
 def _other_columns(missing: Sequence[str], plain: Mapping[str, str]) -> str:
-    """Return which other columns a table has in place of those that it lacks, and the remedy; empty if unknown.
+    """Return which other columns a table has instead of those that it lacks, and the remedy; empty if unknown.
 
     Args:
         missing: the columns.
@@ -280,7 +280,7 @@ def _other_columns(missing: Sequence[str], plain: Mapping[str, str]) -> str:
 
 
 def _told_of_error_rates(plain: Mapping[str, str]) -> str:
-    """Return what to write in place of columns that hold block error rates in another form; empty: unknown."""
+    """Return what to write instead of columns that hold block error rates in another form; empty: unknown."""
     errors = _first(plain, ERRORS)
     blocks = _first(plain, (*BLOCKS, "trials0"))
     if errors and blocks:
@@ -295,7 +295,7 @@ def _told_of_error_rates(plain: Mapping[str, str]) -> str:
 
 
 def _told_of_ratios(plain: Mapping[str, str]) -> str:
-    """Return what to write in place of another ratio than the SNR in dB; empty: unknown."""
+    """Return what to write instead of another ratio than the SNR in dB; empty: unknown."""
     if name := _first(plain, EB_N0):
         remedy = "add 10 log10(bits a symbol) of the scheme, and write it as snr_db"
         return f"{name} is the energy of a bit, not of a symbol: {remedy}"
@@ -305,7 +305,7 @@ def _told_of_ratios(plain: Mapping[str, str]) -> str:
 
 
 def _told_of_schemes(plain: Mapping[str, str]) -> str:
-    """Return what to write in place of other indices of schemes; empty: unknown."""
+    """Return what to write instead of other indices of schemes; empty: unknown."""
     if "cqi" not in plain:
         return ""
     remedy = "write as mcs the scheme with the same modulation and code rate"

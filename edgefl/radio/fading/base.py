@@ -43,7 +43,7 @@ class Fading(Member):
 
         Args:
             mean_db: the propagation model's mean; None where it has none.
-            std_db: its standard deviation, likewise.
+            std_db: its standard deviation, in the same form.
 
         Raises:
             ValueError: a K is needed, but neither the propagation model nor a key of this model has one.

@@ -1,4 +1,4 @@
-"""Recorded links in place of a channel model: one file for each format."""
+"""Recorded links instead of a channel model: one file for each format."""
 
 from edgefl.core.catalogue import Catalogue
 from edgefl.radio.traces.base import LinkTrace, Recording

@@ -9,7 +9,7 @@ import numpy as np
 from channel.geometry import annulus_distance_m
 from edgefl.core.arrays import Bools, Floats
 
-LEAST_SQUARE_M2 = 1e-300  # the square of a length in place of 0, if start and end are the same point
+LEAST_SQUARE_M2 = 1e-300  # the square of a length instead of 0, if start and end are the same point
 SAFE_PART = 1 - 1e-9  # of a room, so that no rounding takes more of it
 
 

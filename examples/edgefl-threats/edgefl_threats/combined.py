@@ -15,7 +15,7 @@ Vectors = npt.NDArray[np.floating]
 
 
 class Combined(Wrapper):
-    """The algorithm `base` learns from one vector that is made of all updates, in place of their mean."""
+    """The algorithm `base` learns from one vector that is made of all updates, instead of their mean."""
 
     depends_on_rounds: ClassVar[bool | None] = False
 

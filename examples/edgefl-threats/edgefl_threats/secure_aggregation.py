@@ -2,7 +2,7 @@
 
 Source: Bonawitz et al., "Practical secure aggregation for privacy-preserving machine learning", CCS 2017, section 7:
 a user sends and receives 2 n a_K + (5 n - 4) a_S + m ceil(log2 R) bits. With `neighbours` each user shares keys and
-secrets with k others in place of n - 1 (Bell et al., "Secure single-server aggregation with (poly)logarithmic
+secrets with k others instead of n - 1 (Bell et al., "Secure single-server aggregation with (poly)logarithmic
 overhead", CCS 2020), so k + 1 takes the place of n.
 """
 

@@ -23,7 +23,7 @@ class Samples:
         x: [n, ...] as stored.
         y: [n] labels, [n, ...] those of tokens or pixels, or [n, k] numbers.
         mean: of normalisation, in the units of x; one for all, or broadcastable to a sample ([channels, 1, 1]).
-        std: of normalisation, likewise.
+        std: of normalisation, in the same form.
         device: where they are kept.
         dtype: of the samples that `batch` returns.
         augmentation: random crops and flips of images, or None.

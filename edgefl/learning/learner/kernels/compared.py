@@ -12,7 +12,7 @@ from edgefl.learning.models import Model
 def sample_losses(model: Model, outputs: Tensor, y: Tensor, leading: int = 1) -> Tensor:
     """Return the loss of each sample [...] from outputs [..., n] and labels [...] or numbers [..., k].
 
-    Of several labels it is the mean over those that count, from outputs [..., n, T] and labels [..., T], or likewise
+    Of several labels it is the mean over those that count, from outputs [..., n, T] and labels [..., T], or those of
     [..., n, H, W]; 0 if none counts.
     """
     if not _has_several(y, leading):

@@ -202,7 +202,7 @@ class ClusterWorkers:
                 raise RunError("--cluster: all machines are lost: let one join, and continue with --resume")
 
     def _replace(self, lost: ClusterWorker, error: LostError) -> None:
-        """Queue another process in place of a lost one; it begins when a machine has room for it."""
+        """Queue another process instead of a lost one; it begins when a machine has room for it."""
         with self._lock:
             if self._closed or lost not in self._working:
                 return

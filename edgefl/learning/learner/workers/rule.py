@@ -19,7 +19,7 @@ FORWARD_SHARE = 1 / 3  # of the operations of a training step
 
 
 def pays_for_processes(task: LearningTask, rounds: int) -> bool:
-    """Return whether so many rounds of training are worth further processes, or the user asks for them."""
+    """Return whether so many rounds of training are worth additional processes, or the user asks for them."""
     return user_divides_cores() or _training_s(task, rounds) >= LEAST_S
 
 

@@ -5,14 +5,8 @@ import textwrap
 from collections.abc import Callable, Sequence
 
 from edgefl.results.csv_format import spreadsheet_bytes
-from edgefl.results.report.comparison.comparison import (
-    Block,
-    Comparison,
-    accuracy_blocks,
-    notes,
-    overview,
-    updates_block,
-)
+from edgefl.results.report.comparison.comparison import Comparison
+from edgefl.results.report.comparison.comparison_tables import Block, accuracy_blocks, notes, overview, updates_block
 
 TextRows = list[list[str]]  # rows of text; the first row is the head
 LINE_WIDTH = 120  # of sentences

@@ -18,7 +18,7 @@ from edgefl.results.report.shared.style import MUTED, Figure, StyledRun, even_pi
 from edgefl.results.statistics import FEWEST_FOR_INTERVAL
 
 MOST_CURVE_POINTS = 600
-LINE_BREAK = -1  # in place of a row: the line is broken there
+LINE_BREAK = -1  # instead of a row: the line is broken there
 HIGH_ACCURACY = 0.85  # from here on the vertical axis reaches up to 100 %
 MANY_DECADES = 8  # of a logarithmic axis: more powers of ten do not fit as ticks
 
@@ -111,7 +111,7 @@ def loss(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> Figure
 def _beside(
     runs: Sequence[StyledRun], tested: Sequence[views.Curve], name: str, measures: Sequence[RoundMeasure]
 ) -> list[views.Curve]:
-    """Return the curves of further measures of a single run, thinner and grey, and name them and the tested one."""
+    """Return the curves of other measures of a single run, thinner and grey, and name them and the tested one."""
     if len(runs) != 1 or not tested:
         return []
     found = []

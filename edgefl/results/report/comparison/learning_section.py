@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from edgefl.results.report.comparison import comparison, learning_curves, pooled_seeds
-from edgefl.results.report.comparison.comparison import Block, ComparisonOptions
+from edgefl.results.report.comparison.comparison import ComparisonOptions
+from edgefl.results.report.comparison.comparison_tables import TABLE_LEGEND, Block, accuracy_blocks, updates_block
 from edgefl.results.report.comparison.pooled_seeds import PooledRuns
 from edgefl.results.report.shared import views
 from edgefl.results.report.shared.style import Figure, StyledRun
@@ -77,7 +78,7 @@ def comparison_section(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] =
         blocks=blocks,
         reference=reference,
         by_seed=bool(groups),
-        legend=comparison.TABLE_LEGEND,
+        legend=TABLE_LEGEND,
     )
 
 
@@ -90,7 +91,7 @@ def _blocks(runs: Sequence[StyledRun]) -> list[RunsTable]:
 def _compared(runs: Sequence[StyledRun]) -> list[Block]:
     compared_runs = [comparison.compared_run(run.data, run.label) for run in runs]
     compared = comparison.compare(compared_runs, ComparisonOptions())
-    blocks = [comparison.updates_block(compared), *comparison.accuracy_blocks(compared)]
+    blocks = [updates_block(compared), *accuracy_blocks(compared)]
     return [block for block in blocks if block is not None]
 
 

@@ -24,7 +24,7 @@ Known = TypeVar("Known", bound=Section)
 
 DISC_CORNERS = 60  # a disc is drawn as a polygon
 GRID_POINTS = 61  # along each axis of the map
-# Evenly spread uniforms in place of random draws: the share of them with line of sight is its probability.
+# Evenly spread uniforms instead of random draws: the share of them with line of sight is its probability.
 UNIFORMS = (np.arange(16)[:, None] + 0.5) / 16
 STEP_DB = 5.0
 SPAN_QUANTILES = (0.02, 0.95)  # of the losses of a map, which may hold places without any signal

@@ -71,7 +71,7 @@ class _Transfers(NamedTuple):
     bits: Floats  # nan of messages that are too short to compare
     duration_s: Floats
     band_share: Floats  # of their cell's band, on average over the transfer; nan where the tables do not tell it
-    on_air_s: Floats  # with the radio on; nan likewise
+    on_air_s: Floats  # with the radio on; nan as above
 
 
 def plausibility(run: Run) -> list[Plausible]:

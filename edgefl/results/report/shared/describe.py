@@ -62,7 +62,7 @@ def shared(scenarios: Sequence[ScenarioTree]) -> ScenarioTree:
 
 
 def _shared_part(block: ScenarioTree, others: Sequence[Any]) -> ScenarioTree:
-    """Return the keys of a block that all others have with the same value, in blocks inside it likewise."""
+    """Return the keys of a block that all others have with the same value, also in blocks inside it."""
     part: dict[str, Any] = {}
     for key, value in block.items():
         values = [other.get(key) if isinstance(other, Mapping) else None for other in others]

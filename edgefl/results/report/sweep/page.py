@@ -213,7 +213,7 @@ def _run_values(study: Study, column: EstimateColumn, point: int, size: float) -
 def _measure_data(study: Study, column: EstimateColumn) -> Figure:
     """Return a measure of all points in one unit: mean with half of its interval, else median, else lower bound.
 
-    Points of few runs have the values of these in place of an interval.
+    Points of few runs have the values of these instead of an interval.
     """
     measure = column.measure
     estimates = column.estimates

@@ -66,7 +66,7 @@ class Decomposition:
         received: participations whose update was used.
         lost: participations that ended without; the end of the run ends none.
         received_bytes_down: of the received participations.
-        received_bytes_up: likewise.
+        received_bytes_up: the same of uploads.
         in_rounds: whether each round begins when the one before has ended.
     """
 

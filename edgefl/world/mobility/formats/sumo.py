@@ -1,6 +1,6 @@
 """SUMO's times and unknown numbers."""
 
-UNKNOWN = -(2.0**30)  # in place of a position or speed that SUMO does not know, -1073741824.00
+UNKNOWN = -(2.0**30)  # instead of a position or speed that SUMO does not know, -1073741824.00
 SECONDS_PER_PART = (1.0, 60.0, 3600.0, 86400.0)  # of seconds, minutes, hours and days
 
 

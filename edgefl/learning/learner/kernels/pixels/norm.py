@@ -55,7 +55,7 @@ def normalise(
     Args:
         x: images [K, B, H, W, C].
         gain: [K, C] of each client's channels.
-        shift: [K, C] likewise.
+        shift: [K, C], in the same form.
         grouping: what has one mean.
         residual: images that are added, like x.
         relu: negative numbers become 0 in the end.
