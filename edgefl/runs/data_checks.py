@@ -12,7 +12,7 @@ from edgefl.learning.data_section import IMAGE_AXES
 from edgefl.learning.datasets import Data
 from edgefl.learning.datasets.array_forms import floats_as_classes
 from edgefl.learning.datasets.base import IGNORED, telling_rows
-from edgefl.learning.losses import LOSSES
+from edgefl.learning.losses import LOSSES, Loss
 from edgefl.learning.losses.imported import ImportedLoss, ignored_label
 from edgefl.learning.models import MODELS, Model
 from edgefl.learning.models.imported import has_own_network
@@ -111,6 +111,12 @@ def _check_initial(vector: npt.NDArray[np.floating], dtype: str, kind: str) -> N
         raise InputError(f"model.init.{key}: products of such large numbers exceed {dtype}: use smaller ones")
 
 
+def _check_labels_of_loss(loss: Loss, data: Data) -> None:
+    if loss.of_all_labels and not data.several_labels and not data.regression:
+        text = f"{LOSSES.name_of(loss)} compares all labels of a sample, and each of these samples has one class"
+        raise InputError(f"training.loss: {text}: leave it out, or use data with a label for each pixel or token")
+
+
 def _check_loss(scenario: Scenario, data: Data) -> None:
     model = scenario.model
     loss = scenario.training.loss
@@ -118,6 +124,7 @@ def _check_loss(scenario: Scenario, data: Data) -> None:
         raise InputError(f"training.loss: the model {MODELS.name_of(model)} has its own loss: leave it out")
     if model.has_own_loss:
         return
+    _check_labels_of_loss(loss or model.loss, data)
     wanted = (loss or model.loss).labels
     if data.regression and wanted == "classes":
         where = "data.dataset" if loss is None else "training.loss"

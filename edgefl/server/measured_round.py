@@ -20,6 +20,7 @@ from edgefl.scenario import RoundKey
 
 if TYPE_CHECKING:
     from edgefl.learning.learner import Learner
+    from edgefl.learning.learner.evaluation import Around
 
 NUMBERS = (int, float, np.integer, np.floating)
 
@@ -94,9 +95,22 @@ class MeasuredRound(LearnedRound):
         return self.learner.evaluator.squared_gradient_norm(present["w"], self.learner.statistics, self.members)
 
     def losses_around(self) -> list[tuple[int, float, float, float]]:
+        rows = []
+        for device, _, (received, local, after) in self._around(own=False):
+            rows.append((device, received.mean_loss, local.mean_loss, after.mean_loss))
+        return rows
+
+    def accuracies_around(self) -> list[tuple[int, int, float, float, float]]:
+        rows = []
+        for device, samples, (received, local, after) in self._around(own=True):
+            rows.append((device, samples, received.accuracy, local.accuracy, after.accuracy))
+        return rows
+
+    def _around(self, *, own: bool) -> Sequence[Around]:
         if self.aggregated is None:
             return []
-        return self.learner.evaluator.losses_around(self.aggregated, self.devices, self.after, self.learner.statistics)
+        statistics = self.learner.statistics
+        return self.learner.evaluator.around(self.aggregated, self.devices, self.after, statistics, own=own)
 
     def contributions(self, wanted: WantedContributions) -> list[tuple[int, float]]:
         if self.aggregated is None:

@@ -5,12 +5,14 @@ from functools import cache
 
 import numpy as np
 import pytest
+import torch
 
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.datasets.digits import Digits
+from edgefl.runs.data_division import divide
 from edgefl.scenario import load
 
 BASE = {
@@ -359,3 +361,38 @@ def test_predictions_are_a_confusion_matrix(tmp_path):
 def test_predictions_need_classes():
     with pytest.raises(InputError, match=r"report\.predictions: needs samples with classes"):
         edgefl.run({**QUADRATIC, "report": {"predictions": [1]}})
+
+
+# Accuracies around local training
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("partition", ["none", "like_train"])
+def test_accuracies_around_local_training_are_those_of_the_models(partition):
+    """With one participant a round its own model is the next one, and the received one that of the round before."""
+    data = {"dataset": "digits", "partition": {"kind": "dirichlet", "alpha": 0.5}, "test_partition": partition}
+    keys = {
+        "data": data,
+        "model": {"kind": "mlp", "hidden": [8]},
+        "devices": {"count": 5},
+        "server": {"participants": 1},
+        "training": {"local_epochs": 2, "lr": 0.1},
+        "report": {"measures": ["local_accuracy"]},
+    }
+    result = edgefl.run({**keys, "rounds": 3})
+    rows = result.table("local_accuracy")
+    divided = divide(load(keys))
+    parts, x, y = divided.parts, divided.data.train_x, divided.data.train_y
+    if partition == "like_train":
+        parts, x, y = divided.test_parts, divided.data.test_x, divided.data.test_y
+    assert rows["local_accuracy"].equals(rows["next_accuracy"].rename("local_accuracy"))
+    assert result.rounds["local_accuracy"].tolist() == pytest.approx(rows["local_accuracy"].tolist())
+    for number, row in enumerate(rows.itertuples()):
+        own = parts[row.device]
+        assert row.samples == len(own)
+        for rounds, accuracy in ((number, row.received_accuracy), (number + 1, row.next_accuracy)):
+            if rounds:
+                model = edgefl.run({**keys, "rounds": rounds}).model()
+                with torch.no_grad():
+                    predicted = model(torch.from_numpy(divided.data.normalised(x[own]))).argmax(1).numpy()
+                assert accuracy == pytest.approx((predicted == y[own]).mean())

@@ -13,8 +13,10 @@ from torch import nn
 from edgefl.core.streams import Streams
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.datasets import Data
+from edgefl.learning.learner.engines.batches import PAD, mini_batches
 from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
 from edgefl.learning.learner.network_trial import network_problem
+from edgefl.learning.learner.networks.initial import build_module
 from edgefl.learning.learner.networks.rebuilt import rebuilt
 from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.models.imported import Imported
@@ -253,3 +255,51 @@ def test_random_networks_learn_as_plain_pytorch_has_them(names, frozen, is_share
 
 def problem_of(maker):
     return network_problem(model_of(maker), data_of(maker, "float32"), Streams(1), "nets:Net")
+
+
+class WithLoss(torch.autograd.Function):
+    """As docs/models.md has it."""
+
+    @staticmethod
+    def forward(_ctx, outputs, _loss):
+        return outputs.clone()
+
+    @staticmethod
+    def backward(_ctx, gradient):
+        return gradient, gradient.new_ones(())
+
+
+class Balanced(nn.Module):
+    """A network with a loss of its hidden outputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(20, 6)
+        self.last = nn.Linear(6, 3)
+
+    def both(self, x):
+        z = self.first(x.flatten(1)).tanh()
+        return self.last(z), 0.3 * z.square().mean()
+
+    def forward(self, x):
+        return WithLoss.apply(*self.both(x))
+
+
+@pytest.mark.oracle
+def test_a_loss_from_inside_a_network_is_minimised_as_in_plain_torch_by_the_engine_that_auto_takes():
+    with learners() as make:
+        learner = make(Imported(import_path=f"{__name__}:Balanced"), plan=None, lr=0.5, local_epochs=2)
+        assert learner.plan.engine == "serial"
+        task = learner.task
+        updates, _ = train_round(learner, [1])
+        module = build_module(task.model, task.data, task.streams).double()
+        before = nn.utils.parameters_to_vector(module.parameters()).detach()
+        optimizer = torch.optim.SGD(module.parameters(), lr=0.5)
+        for batch in mini_batches(task.parts[1], task.training, lambda: task.streams.generator("batches", 1, 0)):
+            rows = batch[batch != PAD]
+            outputs, other = module.both(torch.from_numpy(task.data.train_x[rows]))
+            optimizer.zero_grad()
+            (nn.functional.cross_entropy(outputs, torch.from_numpy(task.data.train_y[rows])) + other).backward()
+            optimizer.step()
+        after = nn.utils.parameters_to_vector(module.parameters()).detach()
+        assert (updates.vectors["delta"][0] - (after - before)).abs().max() < 1e-12

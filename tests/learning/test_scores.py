@@ -7,6 +7,7 @@ from scipy.stats import mannwhitneyu
 from edgefl.learning.measures import ModelOutputs
 from edgefl.learning.measures.auc import Auc
 from edgefl.learning.measures.binary_accuracy import BinaryAccuracy
+from edgefl.learning.measures.binary_scores import BinaryScores
 from edgefl.learning.measures.calibration import Calibration
 from edgefl.learning.measures.confusion import Confusion
 from edgefl.learning.measures.f1 import F1
@@ -148,3 +149,27 @@ def test_binary_accuracy_of_one_label_and_of_several():
     several = numbers([[2.0, -1.0], [0.4, 0.9]], [[1, 0], [1, 1]])
     assert BinaryAccuracy().values(several) == {"binary_accuracy": 1.0, "exact_match": 1.0}
     assert BinaryAccuracy(threshold=0.5).values(several) == {"binary_accuracy": 0.75, "exact_match": 0.5}
+
+
+def test_binary_scores_count_pairs_and_harmonic_means():
+    """Area: share of pairs whose positive has the higher output, ties half. A label without both has no area."""
+    outputs = RNG.normal(size=(40, 3)).round(1)
+    labels = (RNG.random((40, 3)) < 0.4).astype(np.float32)
+    labels[:, 2] = 0.0
+    found = BinaryScores().values(ModelOutputs(outputs, labels, None))
+    areas = []
+    scores = []
+    for label in range(3):
+        ones = outputs[labels[:, label] == 1, label]
+        zeros = outputs[labels[:, label] == 0, label]
+        said = outputs[:, label] > 0
+        if len(ones):
+            areas.append(np.mean([(one > zero) + (one == zero) / 2 for one in ones for zero in zeros]))
+            precision = (labels[said, label] == 1).mean()
+            recall = (ones > 0).mean()
+            scores.append(2 / (1 / precision + 1 / recall))
+        else:
+            scores.append(0.0)  # it is predicted, and never right
+    assert found == {"binary_auc": pytest.approx(np.mean(areas)), "binary_f1": pytest.approx(np.mean(scores))}
+    nothing = ModelOutputs(np.full((4, 1), -1.0), np.zeros((4, 1), np.float32), None)
+    assert BinaryScores().values(nothing) == {"binary_auc": None, "binary_f1": None}

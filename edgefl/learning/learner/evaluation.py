@@ -33,9 +33,22 @@ class Tested(NamedTuple):
     scores: npt.NDArray[np.floating] = np.empty(0)  # [samples], empty unless they are ranked
 
     @property
+    def accuracy(self) -> float:
+        """The share of the labels that are predicted right; 0 if none counts."""
+        return self.hits / max(self.labels, 1)
+
+    @property
     def mean_loss(self) -> float:
         """The mean loss of the labels; 0 if none counts."""
         return self.loss_sum / max(self.labels, 1)
+
+
+class Around(NamedTuple):
+    """Three models around a device's local training, tested on some of its samples."""
+
+    device: int
+    samples: int
+    tested: tuple[Tested, Tested, Tested]  # the received model, that of its training, the next global one
 
 
 class OutputsPart(NamedTuple):
@@ -154,7 +167,7 @@ class Evaluator:
         if not self._data.classes:
             return None
         tested = [part.result() for part in self._own_tests(models)]
-        return np.array([part.hits / max(part.labels, 1) for part in tested])
+        return np.array([part.accuracy for part in tested])
 
     def _own_tests(self, models: Sequence[tuple[Tensor, Tensor]]) -> list[Future[Tested]]:
         return [
@@ -242,23 +255,28 @@ class Evaluator:
             pending.append(self._test_rows(w, statistics, rows))
         return np.array([tested.result().mean_loss for tested in pending])
 
-    def losses_around(
-        self, updates: Updates, devices: Ids, after: Tensor, statistics: Tensor
-    ) -> list[tuple[int, float, float, float]]:
-        """Return each participant's id with three mean losses on all its training samples.
+    def around(
+        self, updates: Updates, devices: Ids, after: Tensor, statistics: Tensor, *, own: bool
+    ) -> Sequence[Around]:
+        """Return three models tested on each participant's training samples, or on its `own` samples of tests, if any.
 
         The models are the one that it received, the one that its training made (received model plus uploaded move),
         and the next global model `after` [d].
         """
-        rows = []
+        parts = self._own_parts if own else self._train_parts
+        which = self._own_set if own else "train"
+        found = []
         for row, device in enumerate(devices.tolist()):
+            if not len(parts[device]):
+                continue
             start = after if updates.starts is None else updates.starts[row]
-            own = statistics if updates.statistics is None else updates.statistics[row]
-            samples = torch.from_numpy(self._train_parts[device])
-            models = [(start, statistics), (start + updates.vectors["delta"][row], own), (after, statistics)]
-            pending = [self._test_rows(*model, samples) for model in models]
-            rows.append((device, *(tested.result().mean_loss for tested in pending)))
-        return rows
+            moved_statistics = statistics if updates.statistics is None else updates.statistics[row]
+            samples = torch.from_numpy(parts[device])
+            local = start + updates.vectors["delta"][row]
+            models = [(start, statistics), (local, moved_statistics), (after, statistics)]
+            received, trained, latest = (self._test_rows(*model, samples, which) for model in models)
+            found.append(Around(device, len(samples), (received.result(), trained.result(), latest.result())))
+        return found
 
     def squared_gradient_norm(self, w: Tensor, statistics: Tensor, ids: Ids) -> float:
         """Return `|grad F(w)|^2` of the mean loss F over all labels of the training samples of devices `ids` [n].

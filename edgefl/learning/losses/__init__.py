@@ -33,7 +33,10 @@ LOSSES: Catalogue[Loss] = Catalogue(
     noun="loss",
     members={
         "cross_entropy": "edgefl.learning.losses.cross_entropy:CrossEntropy",
+        "ctc": "edgefl.learning.losses.ctc:Ctc",
+        "dice": "edgefl.learning.losses.overlap:Dice",
         "mse": "edgefl.learning.losses.mse:MeanSquaredError",
+        "soft_iou": "edgefl.learning.losses.overlap:SoftIou",
     },
     base=Loss,
     kind="losses",

@@ -22,6 +22,12 @@ class Loss(Member):
 
     labels: ClassVar[Literal["classes", "numbers", "any"]] = "any"  # what it takes; numbers are those of a regression
 
+    of_all_labels: ClassVar[bool] = False
+    """True if the loss of a sample is one of all its labels together, such as the pixels of a mask.
+
+    Then `of_samples` takes outputs [..., L, n] and labels [..., L]; those below 0 do not count.
+    """
+
     def takes_log_probabilities(self, outputs: int, labels: npt.NDArray[np.generic]) -> bool:
         """Return whether the n `outputs` must be logarithms of probabilities, which only some networks give.
 

@@ -121,5 +121,8 @@ class LearnedRound(Protocol):
     def losses_around(self) -> list[tuple[int, float, float, float]]:
         """Return each participant's id with its mean training losses: received, local and new global model."""
 
+    def accuracies_around(self) -> list[tuple[int, int, float, float, float]]:
+        """Return each participant's id, number of own samples, and accuracies of the same three models on them."""
+
     def contributions(self, wanted: WantedContributions) -> list[tuple[int, float]]:
         """Return the id of each player with the Shapley value of its update."""

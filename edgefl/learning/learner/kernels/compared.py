@@ -17,6 +17,8 @@ def sample_losses(model: Model, outputs: Tensor, y: Tensor, leading: int = 1) ->
     """
     if not _has_several(y, leading):
         return model.sample_losses(outputs, y)
+    if model.loss.of_all_labels:
+        return _of_all_labels(model, outputs, y, leading)
     counts = y != IGNORED
     losses = _of_labels(model, outputs, y, leading)
     return losses.flatten(leading).sum(-1) / counts.flatten(leading).sum(-1).clamp(min=1)
@@ -38,10 +40,11 @@ def compared(model: Model, outputs: Tensor, y: Tensor, *, classes: bool) -> Comp
         if classes:
             right = model.predicted(outputs) == y
         return Compared(losses, right, torch.ones_like(right, dtype=torch.int64))
-    losses = _of_labels(model, outputs, y, 1).double()
     right = model.predicted(classes_last(outputs, 1)) == y
-    counts = y != IGNORED
-    return Compared(*(values.flatten(1).sum(1) for values in (losses, right, counts)))
+    hits, labels = ((values.flatten(1)).sum(1) for values in (right, y != IGNORED))
+    if model.loss.of_all_labels:
+        return Compared(_of_all_labels(model, outputs, y, 1).double() * labels, hits, labels)
+    return Compared(_of_labels(model, outputs, y, 1).double().flatten(1).sum(1), hits, labels)
 
 
 def classes_last(outputs: Tensor, leading: int) -> Tensor:
@@ -53,6 +56,10 @@ def _of_labels(model: Model, outputs: Tensor, y: Tensor, leading: int) -> Tensor
     # Any class stands in for labels that do not count, as a loss of the user's may not know them.
     losses = model.sample_losses(classes_last(outputs, leading), y.clamp(min=0))
     return torch.where(y != IGNORED, losses, 0.0)
+
+
+def _of_all_labels(model: Model, outputs: Tensor, y: Tensor, leading: int) -> Tensor:
+    return model.sample_losses(classes_last(outputs, leading).flatten(leading, -2), y.flatten(leading))
 
 
 def _has_several(y: Tensor, leading: int) -> bool:
