@@ -171,9 +171,9 @@ MUTANTS = {
         "files of the user with the name of a result are deleted",
     ),
     "units": Mutant(
-        "edgefl/scenario/written_units.py",
-        '{"mW": 1e-3, "W": 1, "kW": 1e3, "MW": 1e6}',
-        '{"mW": 1e-6, "W": 1, "kW": 1e3, "MW": 1e6}',
+        "edgefl/scenario/units.yaml",
+        "{mW: 0.001, W: 1.0, kW: 1000.0, MW: 1000000.0}",
+        "{mW: 1.0e-6, W: 1.0, kW: 1000.0, MW: 1000000.0}",
         ("tests/scenario",),
         "milliwatts are proposed as millionths",
     ),

@@ -217,7 +217,7 @@ def result_table(result: Result, folder: Path) -> str:
         lines.append(("test loss", f"{losses[-1]:.4g} (lowest {min(losses):.4g})"))  # labels are not classes
     if kept := describe.best_model(run):
         lines.append(("best model", kept))
-    for target in summary["targets"]:
+    for target in run.targets:
         cost = "not reached"
         if target["round"] is not None:
             cost = f"{seconds(target['time_s'])}, {energy(target['energy_j'])}, round {target['round']}"

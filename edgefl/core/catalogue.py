@@ -188,7 +188,7 @@ class Catalogue(Generic[M]):
             kind = value.get("kind")
         if callable(kind):
             return ": give its class or function, with its arguments as keys beside kind"
-        if isinstance(value, list):
+        if isinstance(value, list) and len(value) == 1:
             return ': leave out the "- " before its keys'
         if isinstance(value, dict):
             for name in value:

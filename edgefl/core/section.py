@@ -35,6 +35,8 @@ KeyPath = tuple[str | int, ...]  # keys, and numbers of list entries
 FAULT = "fault"  # pydantic's error type of messages that are sentences already
 LONGEST_VALUE = 60  # characters of a wrong value in a sentence
 LONGEST_BOUND = 10**15  # that all digits of a message show
+CLOSE = 0.6  # ratio of equal letters from which a name may be another one, mistyped
+CLOSE_KEY = 0.7  # the same for keys: other programs have keys that are none of these
 SHORTEST_PART = 4  # letters of a name that may stand for a longer one
 SHOWN_KEYS = 8  # of a section in a sentence
 _NUMBER = re.compile(r"\d+\.?\d*(?:[eE][-+]?\d+)?")
@@ -116,19 +118,19 @@ def key_path(name: str) -> KeyPath:
     return tuple(int(part) if part.isdigit() else part for part in name.split("."))
 
 
-def nearest(name: object, names: Iterable[str]) -> str:
+def nearest(name: object, names: Iterable[str], cutoff: float = CLOSE) -> str:
     """Return ' (did you mean "x"?)' for the known name nearest to a mistyped one, or ''."""
-    match = nearest_name(name, names)
+    match = nearest_name(name, names, cutoff)
     if match is None:
         return ""
     return f" (did you mean {shown(match)}?)"
 
 
-def nearest_name(name: object, names: Iterable[str]) -> str | None:
+def nearest_name(name: object, names: Iterable[str], cutoff: float = CLOSE) -> str | None:
     """Return the known name nearest to a mistyped one; None if none is near."""
     known = list(names)
     matches = [other for other in known if _letters(other) == _letters(str(name))]  # MNIST, fed-prox
-    matches += difflib.get_close_matches(str(name), known, n=1)
+    matches += difflib.get_close_matches(str(name), known, n=1, cutoff=cutoff)
     matches += [other for other in known if _is_part(str(name), other)]  # async, smartphone
     return matches[0] if matches else None
 
@@ -226,17 +228,28 @@ class Section(BaseModel):
             text = item["msg"]
         elif item["type"] in {"extra_forbidden", "invalid_key"}:
             known = ", ".join(cls.keys()) or "none"
-            text = f"unknown key{nearest(loc[-1], cls.keys())}; known: {known}"
+            text = f"unknown key{nearest(loc[-1], cls.keys(), CLOSE_KEY)}; known: {known}"
             if _NUMBER.fullmatch(str(loc[-1])):  # {alpha: 0,1} is {alpha: 0, 1: nothing}
                 text = (
                     "a comma begins the next key: write numbers with a point and no separators, as in 0.1 or 20e6, "
                     "and a list in brackets"
                 )
+        elif item["type"] == "tuple_type" and cls._entries(loc) and not isinstance(item["input"], dict):
+            text = f"must be a list of {cls._entries(loc)} entries, got {shown(item['input'])}"
         elif item["type"] == "model_type":
             text = f"{sentence(item)}{cls._as_mapping(item['input'])}"
         else:
             text = sentence(item)
         return InitErrorDetails(type=fault(text), loc=loc, input=item["input"])
+
+    @classmethod
+    def _entries(cls, loc: KeyPath) -> int:
+        """Return how many entries the list of a key has; 0 if they may be any number, or if that is unknown."""
+        if len(loc) != 1 or loc[0] not in cls.model_fields:
+            return 0
+        annotation = _without_metadata(cls.model_fields[str(loc[0])].annotation)
+        parts = get_args(annotation)
+        return len(parts) if get_origin(annotation) is tuple and Ellipsis not in parts else 0
 
     @classmethod
     def _as_mapping(cls, value: Any) -> str:

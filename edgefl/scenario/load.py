@@ -18,7 +18,7 @@ from edgefl.core.section import KeyPath, Section
 from edgefl.learning.data_section import DataSection
 from edgefl.learning.models import MODELS, Model
 from edgefl.scenario import presets, shipped
-from edgefl.scenario.key_words import with_place
+from edgefl.scenario.answers import with_place
 from edgefl.scenario.number_forms import with_remedy
 from edgefl.scenario.overlays import extended, read_extended
 from edgefl.scenario.overrides import Override, list_of_overrides, parse_override, replaced
@@ -100,7 +100,7 @@ def load_with_source(
         found = []
         for item in items:
             text = with_remedy(item["msg"], item["loc"], item["input"])
-            found.append((item["loc"], with_place(text, item["loc"], item["input"])))
+            found.append((item["loc"], with_place(text, item["loc"], item["input"], raw)))
         # Pydantic lists faults by class; a reader corrects the file from the top.
         found.sort(key=lambda item: origin.rank(item[0]))
         lines = dict.fromkeys(origin.fault(path, text) for path, text in found)  # without duplicates

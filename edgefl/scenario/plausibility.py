@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 from math import inf
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from edgefl.radio.multiple_access import MULTIPLE_ACCESS
 from edgefl.radio.tdd import Tdd
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.usual_efficiency import median_bps_hz
+from edgefl.scenario.words import words_of
 
 MOST_BITS_PER_S_AND_HZ = 30.0  # a link with a signal-to-noise ratio of 90 dB
 NR_LAYER_BPS_HZ = 8 * 948 / 1024  # 256QAM at its highest code rate
@@ -40,76 +42,11 @@ class Expected(NamedTuple):
     also: float | None = None  # a value outside that has a special meaning
 
 
-EXPECTED = (
-    Expected("devices.cpu_hz", 1e6, inf, "Hz", "is less than 1 MHz: 1.5 GHz is written 1.5e9"),
-    Expected(
-        "devices.capacitance",
-        0.0,
-        1e-24,
-        "W/Hz^3",
-        "lets a processor of 1 GHz draw more than 1 kW (its power is capacitance f^3): chips have 1e-29 to 1e-27",
-    ),
-    Expected("devices.tx_power_dbm", -inf, 60.0, "dBm", "is more than 1 kW: 200 mW are 23 dBm"),
-    Expected(
-        "devices.rx_power_w",
-        0.0,
-        10.0,
-        "W",
-        "is more than a receiving circuit draws, 1 to 2 W in a phone on LTE (Huang et al., ACM MobiSys 2012): "
-        "watts are meant, not dBm, such as 0.5",
-    ),
-    Expected(
-        "devices.power_control.p0_dbm",
-        -inf,
-        0.0,
-        "dBm",
-        "is what should arrive in 180 kHz (3GPP TS 38.213, clause 7.1.1), and more than any path leaves of 23 dBm: "
-        "networks aim at -110 to -70; the most that a device sends is devices.tx_power_dbm",
-    ),
-    Expected("radio.server_tx_power_dbm", -inf, 90.0, "dBm", "is more than 1 MW: 20 W are 43 dBm"),
-    Expected(
-        "radio.noise_dbm_hz",
-        -194.0,
-        inf,
-        "dBm/Hz",
-        "is more than 20 dB below thermal noise, k T = -174 dBm/Hz at 290 K: -204 is that in dBW/Hz",
-    ),
-    Expected(
-        "radio.noise_dbm_hz",
-        -inf,
-        -154.0,
-        "dBm/Hz",
-        "is more than 20 dB above thermal noise, k T = -174 dBm/Hz at 290 K: "
-        "it is the noise of one hertz, not of the band; what a receiver adds is radio.noise_figure_db",
-    ),
-    Expected(
-        "radio.bandwidth_hz",
-        15e3,
-        inf,
-        "Hz",
-        "is less than one subcarrier, 15000 Hz (3GPP TS 38.211, Table 4.2-1): 20 MHz are written 20e6",
-    ),
-    Expected("radio.carrier_hz", 1e6, 1e12, "Hz", "is not a radio carrier: 3.5 GHz are written 3.5e9"),
-    Expected(
-        "radio.fading.delay_spread_ns",
-        1.0,
-        10e3,
-        "ns",
-        "is none that a radio channel has (3GPP TR 38.901, Table 7.7.3-1: 10 to 1000 ns): "
-        "100 ns are written 100, and a flat channel 0",
-        also=0.0,
-    ),
-    Expected(
-        "cells.antenna.tilt_deg",
-        45.0,
-        180.0,
-        "degrees",
-        "points more than 45 degrees above the horizon: it is a zenith angle (3GPP TR 38.901, clause 7.1): "
-        "the horizon is 90, and 12 degrees of downtilt are written 102",
-    ),
-    Expected("training.lr", 0.0, 100.0, "", "is more than 100: training will hardly converge"),
-    Expected("mobility.speed_mps", 0.0, 343.0, "m/s", "is faster than sound: 50 km/h are 13.9 m/s"),
-)
+@cache
+def expected_numbers() -> tuple[Expected, ...]:
+    """Return the rows of `plausible_numbers.yaml`."""
+    rows = words_of("plausible_numbers.yaml")
+    return tuple(Expected(**{"least": -inf, "most": inf, "unit": ""} | row) for row in rows)
 
 
 def implausible(scenario: Sections) -> list[str]:
@@ -123,7 +60,7 @@ def implausible(scenario: Sections) -> list[str]:
 
 def check_numbers(scenario: Sections) -> Warnings:
     """Warn of numbers outside the bounds of physics or standards."""
-    for row in EXPECTED:
+    for row in expected_numbers():
         outside = [end for end in ends_of(scenario, row.key) if not row.least <= end <= row.most and end != row.also]
         if outside:
             value = f"{outside[0]:g} {row.unit}".rstrip()

@@ -17,8 +17,9 @@ from edgefl.core.plugin_import import Access
 from edgefl.core.section import KeyPath, Section, dotted, fault, fault_at, shown
 from edgefl.core.value_ranges import is_range, values_of_range
 from edgefl.scenario import shipped
-from edgefl.scenario.key_words import in_sweep
+from edgefl.scenario.answers import in_sweep
 from edgefl.scenario.load import content, load
+from edgefl.scenario.number_forms import with_remedy
 from edgefl.scenario.overrides import Override, list_of_overrides
 from edgefl.scenario.python_values import as_in_yaml
 from edgefl.scenario.scenario import Scenario
@@ -226,7 +227,10 @@ def load_sweep(
         file = SweepFile.model_validate(raw)
     except ValidationError as error:
         items = error.errors(include_url=False)
-        lines = [origin.fault(item["loc"], in_sweep(item["msg"], item["loc"])) for item in items]
+        texts = [with_remedy(item["msg"], item["loc"], item["input"]) for item in items]
+        lines = [
+            origin.fault(item["loc"], in_sweep(text, item["loc"])) for item, text in zip(items, texts, strict=True)
+        ]
         raise InputError(*dict.fromkeys(lines)) from None
     if base is None:
         base = _base_file(file.base, path.parent, origin)

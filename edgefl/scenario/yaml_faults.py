@@ -6,50 +6,9 @@ from typing import NamedTuple
 import yaml
 
 from edgefl.core.written_yaml import RefusedNode
+from edgefl.scenario.words import words_of
 
-# Forms of lines that have no key, or a key in another form. {0} and {1} are the groups.
-_LINES = (
-    (r"([A-Za-z_][\w.-]*):([^\s:/\\].*)", "a space is missing after the colon: write {0}: {1}"),
-    (r"([A-Za-z_][\w.-]*):[\u00a0\u202f\u3000]\s*(.*)", "a non-breaking space follows the colon: write {0}: {1}"),
-    (r"([A-Za-z_][\w.-]*)\s*=\s*(.*)", "a colon and a space end a key, not an equals sign: write {0}: {1}"),
-    (r"-([^\s-].*)", "a space is missing after the dash: write - {0}"),
-    (r"(?://|/\*|;).*", "comments begin with #"),
-    (r"<[A-Za-z!?/].*", "this is a page or XML: name the scenario file"),
-)
-
-# What the parser says; whether its fault lies where the value in question begins, not where it stopped; what to say.
-_PROBLEMS = (
-    (r"'\\t'", False, "a tab stands where only spaces may be: write spaces, two for each level"),
-    (
-        r"found character '`'",
-        False,
-        "` belongs to Markdown: remove the lines around the YAML, or write a text in quotes",
-    ),
-    (r"found character '(.+)' that cannot start", False, "a text cannot begin with {0}: write it in quotes"),
-    (r"escape", False, "in double quotes a backslash begins an escape: write single quotes, or / as in C:/data"),
-    (r"undefined alias '(.*)'", False, '*{0} needs an anchor &{0} above: write a text in quotes, "*{0}"'),
-    (r"anchor|alias", False, "& and * begin names of anchors: write a text that begins with them in quotes"),
-    (r"for merging", False, "<< takes the anchor of a mapping, or of mappings: write &name before one, and <<: *name"),
-    (r"sequence entries", False, 'a list entry ("- ") begins a line: write it on a line of its own, or [a, b]'),
-    (r"another document", False, "--- begins a second scenario: write each in a file of its own"),
-    (
-        r"for the tag '(?:tag:yaml.org,2002:)?(.*)'",
-        False,
-        "the tag {0} is unknown: only plain values are read; leave it out",
-    ),
-    (r"quoted", True, "a quote is not closed: write another at the end of the text, or remove it"),
-    (r"flow (?:mapping|sequence)|node content", True, "a bracket is not closed, or a comma is missing or too many"),
-    (r"found '([\]}])'", False, "{0} closes a bracket that is not open: remove it"),
-)
-
-# The same for problems that a line without a key above explains better.
-_OF_STRUCTURE = (
-    (r"<scalar>", False, "text follows a closing quote: write a quote within quotes twice ('it''s')"),
-    (r"could not find expected ':'", True, "a colon is missing after a key: write key: value, or # before a comment"),
-    (r"'-'|sequence", False, 'a list entry ("- ") stands among keys, or a key among list entries'),
-    (r"block", False, "the indentation fits no line above: begin the line in the column of the other keys"),
-)
-
+FILE = "yaml_faults.yaml"
 UNKNOWN = "cannot be read: look at the indentation, the quotes and the brackets of this line and the one above"
 
 
@@ -72,7 +31,7 @@ def explained(text: str, error: yaml.MarkedYAMLError) -> YamlFault:
         return YamlFault(at + 1, str(error.problem))
     lines = text.splitlines()
     said = f"{error.problem}; {error.context}"
-    found = _looked_up(_PROBLEMS, said, at, begin)
+    found = _looked_up("problems", said, at, begin)
     if found is not None:
         return found
     above = _above(lines, at)
@@ -83,13 +42,17 @@ def explained(text: str, error: yaml.MarkedYAMLError) -> YamlFault:
                 return YamlFault(number + 1, words)
     if "mapping values" in said:
         return YamlFault(at + 1, _colons(lines, above, at))
-    return _looked_up(_OF_STRUCTURE, said, at, begin) or YamlFault(at + 1, UNKNOWN)
+    return _looked_up("of_structure", said, at, begin) or YamlFault(at + 1, UNKNOWN)
 
 
 def odd_key(key: str, *, is_alone: bool) -> str | None:
     """Return what is wrong with a key that no author means; None for other keys."""
     if is_alone and ":" in key:
         return _no_key(key)
+    if found := re.match(r"([A-Za-z_][\w.-]*):[{\[]", key):
+        return f"a space is missing after the colon of {found[1]}"
+    if is_alone and ")" in key and "(" not in key:
+        return "a comma within ( ) begins the next key: write a list in brackets, as in {uniform: [1e9, 2e9]}"
     if key != key.strip():
         return "non-breaking spaces (U+00A0) stand before the key, as copied from a web page: write plain spaces"
     return None
@@ -104,22 +67,22 @@ def no_mapping(text: str) -> YamlFault | None:
     return None
 
 
-def _looked_up(table: tuple[tuple[str, bool, str], ...], said: str, at: int, begin: int) -> YamlFault | None:
+def _looked_up(table: str, said: str, at: int, begin: int) -> YamlFault | None:
     """Return what a table says of a problem in the parser's words, at one of two lines from 0."""
-    for form, is_at_begin, words in table:
-        match = re.search(form, said)
+    for row in words_of(FILE)[table]:
+        match = re.search(row["form"], said)
         if match is not None:
-            line = begin if is_at_begin else at
-            return YamlFault(line + 1, words.format(*match.groups()))
+            line = begin if row.get("at_begin") else at
+            return YamlFault(line + 1, row["words"].format(*match.groups()))
     return None
 
 
 def _no_key(line: str) -> str | None:
     """Return what a line lacks to begin with a key; None if it has one, or if that is unknown."""
-    for form, words in _LINES:
-        match = re.fullmatch(form, line.strip())
+    for row in words_of(FILE)["lines"]:
+        match = re.fullmatch(row["form"], line.strip())
         if match is not None:
-            return words.format(*match.groups())
+            return str(row["words"].format(*match.groups()))
     return None
 
 
@@ -137,7 +100,11 @@ def _colons(lines: list[str], above: int, at: int) -> str:
     if re.search(r":\s.*:(?:\s|$)", line):
         return "a second colon on the line: write a text in quotes, or an inner key on a line of its own, indented"
     if above >= 0 and _indent(line) > _indent(lines[above]):
-        return "the line is indented further than the one above, which has a value: begin both in one column"
+        value = lines[above].partition(": ")[2].strip()
+        said = "the line is indented further than the one above, which has a value: begin both in one column"
+        if not value.isidentifier():
+            return said
+        return f"{said}, or, if it belongs to {value}, write that as kind: {value} on a line of its own, indented"
     return "the line above has no colon: write key: value, or # before a comment"
 
 

@@ -115,7 +115,7 @@ YAML = {
         "rounds: 5\nradio:\n  bandwidth_hz:20e6\n", "s.yaml:2", "bandwidth_hz: 20e6"
     ),
     "a list as a section": scenario(
-        "radio:\n  - bandwidth_hz: 20e6\n  - slot_s: 0.001\n", "s.yaml:1", "leave out", "- "
+        "radio:\n  - bandwidth_hz: 20e6\n  - slot_s: 0.001\n", "s.yaml:1", "write radio: {bandwidth_hz"
     ),
     "letters of Windows-1252": scenario("rounds: 5\nname: café\n".encode("cp1252"), "s.yaml:2", "UTF-8"),
     "UTF-16 of Windows' editor": scenario("rounds: 5\n".encode("utf-16"), "s.yaml", "UTF-8"),
@@ -164,7 +164,9 @@ KEYS = {
     "another layout of cells": scenario("cells: {layout: hexagon}\n", "s.yaml:1: cells.layout", "hexagon"),
     "a radius below the least distance": scenario("cells: {radius_m: 5, min_distance_m: 10}\n", "cells", "radius_m"),
     "a member as a list": scenario("algorithm:\n- kind: fedavg\n", "s.yaml:1: algorithm", "leave out", "- "),
-    "a member as a key": scenario("data: {partition: {dirichlet: 0.3}}\n", "data.partition", "{kind: dirichlet, ...}"),
+    "a member as a key": scenario(
+        "data: {partition: {dirichlet: 0.3}}\n", "data.partition", "{kind: dirichlet, alpha: 0.3}"
+    ),
     "one bound": scenario("devices: {cpu_hz: {uniform: [1e9]}}\n", "devices.cpu_hz.uniform", "one more entry"),
     "a negative deviation": scenario("devices: {cpu_hz: {normal: [2e9, -1]}}\n", "devices.cpu_hz.normal", ">= 0"),
     "a probability in per cent": scenario("churn: {kind: bernoulli, probability: 80}\n", "churn.probability", "0.8"),
@@ -328,7 +330,7 @@ COMMANDS = {
     "a dry run on a cluster": command("sweep w.yaml --dry-run --cluster auto", "--cluster", "leave one of the two out"),
     "two scenarios": command("run s.yaml w.yaml", "w.yaml", "one file at a time"),
     "a report of a scenario": command("report s.yaml", "s.yaml", "name the folder of a run"),
-    "a section as a setting": command("run s.yaml --set training=fast", "must be a mapping", "{local_epochs:"),
+    "a section as a setting": command("run s.yaml --set training=fast", "must be a mapping", "local_epochs"),
 }
 """Command lines."""
 
