@@ -39,10 +39,10 @@ BITS_PER_LABEL = 8  # one byte for each class
 
 @dataclass(frozen=True)
 class Payload:
-    """The cost of one round: bits for each participant, operations of each device."""
+    """The cost of one round: bits and operations of each device."""
 
     down_bits: float
-    up_bits: float
+    up_bits: Floats | float  # of each device [devices] or of all
     flops: Floats  # [devices] operations of a round
     model_bits: float  # the model alone
     samples: Ints  # [devices] samples that each device holds
@@ -88,6 +88,10 @@ class Payload:
         # Subtracted from `flops`, which also has the pass over all samples that a straggler takes just the same.
         saved_first = (first - first_done) * first_part_flops
         return np.asarray(self.flops[ids] - left_out * sample_flops - (all_steps - done) * step_flops - saved_first)
+
+    def sent_bits(self, ids: Ids) -> Floats:
+        """Return the bits of the upload [n] of the devices `ids` [n]."""
+        return np.broadcast_to(self._of(self.up_bits, ids), ids.shape)
 
     def forward_flops(self, ids: Ids, samples: Ints | float) -> Floats:
         """Return the operations [n] of a forward pass over some samples of each of the devices `ids` [n]."""

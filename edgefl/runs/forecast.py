@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from edgefl.coordination.policies import POLICIES
 from edgefl.coordination.selection import SELECTIONS
 from edgefl.core.machine import tightest_limit
@@ -155,7 +157,9 @@ def _model(scenario: Scenario, divided: Divided) -> str:
 
 
 def _messages(payload: Payload) -> str:
-    text = f"{quantity(payload.down_bits / 8, BYTES)} down, {quantity(payload.up_bits / 8, BYTES)} up, each"
+    least, most = (quantity(bits / 8, BYTES) for bits in (np.min(payload.up_bits), np.max(payload.up_bits)))
+    up = least if least == most else f"{least} to {most}"
+    text = f"{quantity(payload.down_bits / 8, BYTES)} down, {up} up, each"
     if payload.first_bits:
         text += f"; {quantity(payload.first_bits / 8, BYTES)} more with the first download, for what is frozen"
     return text

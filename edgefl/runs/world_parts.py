@@ -100,7 +100,7 @@ def _check_devices(scenario: Scenario, world: World, payload: Payload) -> None:
     if refusal:
         key, reason = refusal
         raise InputError(f"server.optimiser.{key}: {reason}")
-    late = too_late(scenario, payload.flops, speeds, payload.down_bits + payload.up_bits)
+    late = too_late(scenario, payload.flops, speeds, payload.down_bits + float(np.min(payload.up_bits)))
     if late:
         log.warning("warning: %s", late)
 

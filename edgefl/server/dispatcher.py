@@ -105,7 +105,7 @@ class Dispatcher:
         """Return the messages and operations of devices [n] if they take part, as far as they can be known before."""
         # Not even the device knows before whether it straggles in a round.
         down_bits = self._with_what_is_sent_once(self.payload.down_bits, ids)
-        return Exchange(down_bits, self.payload.up_bits, self.payload.flops[ids])
+        return Exchange(down_bits, self.payload.sent_bits(ids), self.payload.flops[ids])
 
     def samples(self, ids: Ids) -> Floats:
         """Return how many training samples devices [n] hold."""
@@ -128,7 +128,7 @@ class Dispatcher:
         if self.split is not None:
             return self._split_processes(self.split, drop, index, number, successor)
         down_bits = self._with_what_is_sent_once(self.payload.down_bits, drop.ids)
-        up_bits = self.payload.up_bits
+        up_bits = self.payload.sent_bits(drop.ids)
         flops = self._training_flops(drop.ids, number)
         if polled and self.section.selection.polls_training:
             flops = np.zeros(len(drop.ids))
@@ -159,7 +159,7 @@ class Dispatcher:
         participants = self._participants(self.link, drop, index)
         messages = round_trip(len(participants), exchange.down_bits, exchange.up_bits, computing.durations_s)
         weights = self._weights(drop.ids, number)
-        updates = AnalogUpdates(self.payload.up_bits / BITS_PER_FLOAT, weights, STATISTICS_BITS)
+        updates = AnalogUpdates(float(np.max(self.payload.up_bits)) / BITS_PER_FLOAT, weights, STATISTICS_BITS)
         carrier = self.link.open_over_the_air(self.env, participants, messages, updates)
         self._over_the_air = carrier
         return OverTheAirProcesses(
