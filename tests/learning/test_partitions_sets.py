@@ -12,6 +12,7 @@ from edgefl.learning.partitions import PARTITIONS, label_overlap, partial_overla
 from edgefl.learning.partitions.distinct import Distinct
 from edgefl.learning.partitions.half import Half
 from edgefl.learning.partitions.label_overlap import LabelOverlap, fill
+from edgefl.learning.partitions.labels import ListedLabels
 from edgefl.learning.partitions.natural import Natural
 from edgefl.learning.partitions.partial_overlap import PartialOverlap
 from edgefl.learning.partitions.shards import Shards
@@ -360,3 +361,17 @@ class TestNatural:
     def test_owners_do_not_matter_to_the_others(self):
         parts = [Shards().assign(LABELS, owner, 10, rng()) for owner in (None, np.arange(1000))]
         assert [part.tolist() for part in parts[0]] == [part.tolist() for part in parts[1]]
+
+
+def test_listed_labels_are_shared_evenly_and_lists_are_taken_in_turn():
+    found = held(ListedLabels(of=((0, 1), (1, 5), (7,))), UNEVEN, count=4)  # the fourth device has the first list
+    total = counts([np.arange(len(UNEVEN))], UNEVEN)[0]
+    assert found.sum(axis=0).tolist() == [total[label] if label in {0, 1, 5, 7} else 0 for label in range(10)]
+    assert found[2].tolist() == [total[7] if label == 7 else 0 for label in range(10)]
+    assert (found > 0).astype(int)[[0, 1, 3]].tolist() == [
+        [1, 1, *[0] * 8],
+        [0, 1, 0, 0, 0, 1, 0, 0, 0, 0],
+        [1, 1, *[0] * 8],
+    ]
+    assert np.ptp(found[[0, 1, 3], 1]) <= 1
+    assert refusal(ListedLabels(of=((0, 12),))) == "data.partition.of: no sample has the label 12: leave it out"

@@ -16,6 +16,7 @@ PARTITIONS: Catalogue[Partition] = Catalogue(
         "half": "edgefl.learning.partitions.half:Half",
         "partial_overlap": "edgefl.learning.partitions.partial_overlap:PartialOverlap",
         "distinct": "edgefl.learning.partitions.distinct:Distinct",
+        "labels": "edgefl.learning.partitions.labels:ListedLabels",
         "label_overlap": "edgefl.learning.partitions.label_overlap:LabelOverlap",
         "quantity_skew": "edgefl.learning.partitions.quantity_skew:QuantitySkew",
         "natural": "edgefl.learning.partitions.natural:Natural",
