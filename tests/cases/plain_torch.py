@@ -87,6 +87,23 @@ class PlainFedAvg:
         return np.mean(losses)
 
 
+def plain_move(task, device, loss_of, index=0, training=None, momentum=0.0):
+    """Return the move [d] of a device from the initial module by torch's SGD; the loss is `loss_of(module, x, y)`.
+
+    The section `training` is the task's unless it is given.
+    """
+    training = training or task.training
+    module = build_module(task.model, task.data, task.streams).to(task.dtype)
+    before = torch.nn.utils.parameters_to_vector(module.parameters()).detach()
+    optimizer = torch.optim.SGD(module.parameters(), lr=training.lr, momentum=momentum)
+    for batch in mini_batches(task.parts[device], training, partial(task.streams.generator, "batches", device, index)):
+        rows = batch[batch != PAD]
+        optimizer.zero_grad()
+        loss_of(module, torch.from_numpy(task.data.train_x[rows]), torch.from_numpy(task.data.train_y[rows])).backward()
+        optimizer.step()
+    return torch.nn.utils.parameters_to_vector(module.parameters()).detach() - before
+
+
 def tensors_of(module):
     """Return the parameters and buffers of a module, by all their names."""
     named = [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]

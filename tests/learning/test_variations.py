@@ -1,19 +1,15 @@
 """Rates, batches and local work that differ between groups of devices, or between rounds."""
 
-from functools import partial
-
 import numpy as np
 import pytest
-import torch
 from learner_cases import SIZES, make_learner, train_round
+from plain_torch import plain_move
 from torch.nn.functional import cross_entropy
 
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.learning.algorithms.fedprox import FedProx
-from edgefl.learning.learner.engines.batches import PAD, mini_batches
-from edgefl.learning.learner.networks.initial import build_module
 from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.training_section import Training
 from edgefl.learning.workload import Workload
@@ -50,21 +46,11 @@ def varied_learner(plan=SERIAL, algorithm=None, **training):
     return learner
 
 
-def plain_move(task, device, index, momentum):
+def move_by_hand(task, device, index, momentum):
     """The move of a device in plain torch, with the keys that are written above."""
-    training = setting(device, index)
-    module = build_module(task.model, task.data, task.streams).double()
-    before = torch.cat([parameter.detach().flatten().clone() for parameter in module.parameters()])
-    optimizer = torch.optim.SGD(module.parameters(), lr=training.lr, momentum=momentum)
-    generator = partial(task.streams.generator, "batches", device, index)
-    for batch in mini_batches(task.parts[device], training, generator):
-        rows = batch[batch != PAD]
-        optimizer.zero_grad()
-        cross_entropy(
-            module(torch.from_numpy(task.data.train_x[rows])), torch.from_numpy(task.data.train_y[rows])
-        ).backward()
-        optimizer.step()
-    return torch.cat([parameter.detach().flatten() for parameter in module.parameters()]) - before
+    return plain_move(
+        task, device, lambda module, x, y: cross_entropy(module(x), y), index, setting(device, index), momentum
+    )
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -74,7 +60,7 @@ def test_each_client_takes_the_steps_of_plain_torch_with_its_groups_keys(plan):
         for index in (0, 2):
             updates, _ = train_round(learner, range(6), index)
             for device, move in enumerate(updates.vectors["delta"]):
-                assert (move - plain_move(learner.task, device, index, 0.5)).abs().max() < 1e-12
+                assert (move - move_by_hand(learner.task, device, index, 0.5)).abs().max() < 1e-12
     finally:
         learner.close()
 
@@ -87,7 +73,7 @@ def test_late_devices_train_by_the_round_that_they_began_in():
             learner.submit(device, 2 * (device % 2), learner.initial, {})
         updates, _ = learner.collect()
         for device, move in enumerate(updates.vectors["delta"]):
-            assert (move - plain_move(learner.task, device, 2 * (device % 2), 0.0)).abs().max() < 1e-12
+            assert (move - move_by_hand(learner.task, device, 2 * (device % 2), 0.0)).abs().max() < 1e-12
     finally:
         learner.close()
 

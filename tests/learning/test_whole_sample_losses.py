@@ -1,20 +1,17 @@
 """Losses of all labels of a sample together: overlaps of masks in closed form, CTC by torch, both in training."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 import torch
 from learner_cases import learners, parts_in_order, train_round
+from plain_torch import plain_move
 from torch import nn
 
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.learning.datasets import Data
 from edgefl.learning.datasets.base import IGNORED
-from edgefl.learning.learner.engines.batches import PAD, mini_batches
 from edgefl.learning.learner.kernels.compared import compared, sample_losses
-from edgefl.learning.learner.networks.initial import build_module
 from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.losses import LOSSES
 from edgefl.learning.models.imported import Imported
@@ -128,22 +125,14 @@ def test_training_takes_the_steps_of_plain_torch(name, plan):
     model = with_loss(network, LOSSES.load(name)())
     with learners() as make:
         learner = make(model, data=data, parts=parts_in_order(SIZES), plan=PLANS[plan], **keys)
-        task = learner.task
         updates, _ = train_round(learner, range(3))
+
+        def mean_loss(module, x, y):
+            counts = (y != IGNORED).flatten(1).sum(1)
+            return (plain_losses(module, x, y, name) * counts).sum() / counts.sum()
+
         for device, move in enumerate(updates.vectors["delta"]):
-            module = build_module(task.model, task.data, task.streams).double()
-            before = nn.utils.parameters_to_vector(module.parameters()).detach()
-            optimizer = torch.optim.SGD(module.parameters(), lr=0.5)
-            rng = partial(task.streams.generator, "batches", device, 0)
-            for batch in mini_batches(task.parts[device], task.training, rng):
-                rows = batch[batch != PAD]
-                x, y = torch.from_numpy(data.train_x[rows]), torch.from_numpy(data.train_y[rows])
-                counts = (y != IGNORED).flatten(1).sum(1)
-                optimizer.zero_grad()
-                ((plain_losses(module, x, y, name) * counts).sum() / counts.sum()).backward()
-                optimizer.step()
-            after = nn.utils.parameters_to_vector(module.parameters()).detach()
-            assert (move - (after - before)).abs().max() < 1e-12
+            assert (move - plain_move(learner.task, device, mean_loss)).abs().max() < 1e-12
 
 
 def test_a_loss_of_masks_is_refused_where_a_sample_has_one_class():
