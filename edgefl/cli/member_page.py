@@ -9,64 +9,11 @@ from edgefl.cli.listing import CATALOGUES, PLACES, entries
 from edgefl.core.distributions import Constant
 from edgefl.core.key_notes import key_notes
 from edgefl.core.plugins import installed
+from edgefl.core.words import words_of
 from edgefl.scenario import presets
 from edgefl.scenario.examples import as_yaml
 
-EXAMPLE_KEYS: dict[tuple[str, str], dict[str, Any]] = {
-    ("selection", "lyapunov"): {"budget_j": 0.5},
-    ("selection", "schedule"): {"rounds": [[0, 1], [2, 3]]},
-    ("datasets", "image_folder"): {"path": "photos"},
-    ("datasets", "npz"): {"path": "my_data.npz"},
-    ("datasets", "quadratic"): {"coefficients": [[0.5, 1.0, 0.0], [0.5, -1.0, 0.0]]},
-    ("partitions", "file"): {"path": "partition.json"},
-    ("drift", "labels"): {"swap": [[0, 1]], "at_round": [50]},
-    ("drift", "rotation"): {"at_round": [50]},
-    ("drift", "permutation"): {"at_s": [3600.0]},
-    ("mobility", "streets"): {"path": "town.graphml"},
-    ("mobility", "trace"): {"path": "walks.csv"},
-    ("churn", "bernoulli"): {"probability": 0.8},
-    ("churn", "poisson"): {"arrivals_per_s": 1.0, "stay_s": {"exponential": 20.0}},
-    ("churn", "trace"): {"path": "presence.csv"},
-    ("dvfs", "deadline"): {"min_cpu_hz": 1.0e8},
-    ("power_control", "open_loop"): {"p0_dbm": -90.0},
-    ("propagation", "map"): {"file": "street-block.npz"},  # a file that comes with edgefl
-    ("propagation", "listed"): {"path_loss_db": [98.5, 104.2, 91.0]},
-    ("allocation", "hungarian"): {"interference_w": [1.0e-14, 2.0e-14, 4.0e-14], "max_delay_s": 0.5},
-    ("optimisers", "min_energy"): {"deadline_s": 5.0},
-    ("background", "constant"): {"load": 0.3},
-    ("background", "poisson"): {"arrivals_per_s": 5.0, "mean_bits": 2.0e7, "bps_hz": 2.0},
-    ("background", "sessions"): {"arrivals_per_s": 0.1, "mean_s": 60.0},
-    ("traces", "csv"): {"path": "link-traces.csv", "assign": "pool"},  # a file that comes with edgefl
-    ("traces", "g_nettrack"): {"path": "logs", "assign": "pool"},
-    ("traces", "mahimahi"): {"files": [{"downlink": "lte.down", "uplink": "lte.up"}], "assign": "pool"},
-    ("schedules", "strongly_convex"): {"strong_convexity": 0.001, "smoothness": 0.5},
-}
-"""Values for keys that have no default."""
-
-EXAMPLE_SECTIONS: dict[tuple[str, str], dict[str, Any]] = {
-    ("policies", "deadline"): {"server": {"deadline_s": 1.0}},
-    ("dvfs", "deadline"): {"server": {"policy": "deadline", "deadline_s": 1.0}},
-    ("mobility", "streets"): {"radio": {"propagation": {"kind": "umi_los", "out_of_range": "clamp"}}},
-    ("mobility", "trace"): {"radio": {"propagation": {"kind": "umi_los", "out_of_range": "clamp"}}},
-    ("selection", "best_channel"): {"server": {"csi": "mean"}},
-    ("selection", "fedcs"): {"server": {"csi": "perfect", "policy": "deadline", "deadline_s": 1.0}},
-    ("selection", "lyapunov"): {"server": {"csi": "perfect"}},
-    ("selection", "proportional_fair"): {"server": {"csi": "perfect"}},
-    ("selection", "channel_and_update"): {"server": {"csi": "mean"}},
-    ("allocation", "equal_finish"): {"server": {"csi": "perfect"}},
-    ("optimisers", "min_energy"): {"server": {"csi": "mean"}},
-    ("optimisers", "min_time"): {"server": {"csi": "mean"}},
-    ("optimisers", "fedl"): {"server": {"csi": "mean"}, "radio": {"allocation": "round_robin"}},
-    ("allocation", "hungarian"): {"server": {"csi": "perfect", "participants": 3}},
-    ("background", "sessions"): {"radio": {"sharing": "processor"}},
-    ("errors", "bler"): {"radio": {"rate": "mcs"}},
-    ("propagation", "uma"): {"cells": {"bs_height_m": 25.0, "min_distance_m": 35.0}},
-    ("propagation", "inh"): {"cells": {"radius_m": 100.0}},
-    ("propagation", "listed"): {"devices": {"count": 3}},
-    ("propagation", "map"): {"cells": {"radius_m": 120.0}},
-}
-"""Other keys of the scenario that a member requires."""
-
+EXAMPLES = "member_examples.yaml"
 NO_EXAMPLE = {("datasets", "arrays")}  # only from Python
 MOST_EXAMPLE_KEYS = 3  # besides those without a default
 
@@ -117,7 +64,7 @@ def preset_pages(name: str) -> list[str]:
 
 def example(kind: str, name: str, used: str = "") -> str:
     """Return YAML that uses a member, as a scenario or a part of one; `used` is a key that it must have, if it can."""
-    keys: dict[str, Any] = dict(EXAMPLE_KEYS.get((kind, name), {}))
+    keys: dict[str, Any] = dict(words_of(__file__, EXAMPLES)["keys"].get(kind, {}).get(name, {}))
     cls = CATALOGUES[kind].load(name)
     fields = cls.model_fields
     # Keys that the base class does not have come first.
@@ -139,6 +86,7 @@ def example(kind: str, name: str, used: str = "") -> str:
         content = {last: [content[last]]}
     for section in reversed(sections):
         content = {section: content}
-    for section, more in EXAMPLE_SECTIONS.get((kind, name), {}).items():
+    others = words_of(__file__, EXAMPLES)["sections"].get(kind, {})
+    for section, more in others.get(name, {}).items():
         content[section] = {**content.get(section, {}), **more}
     return as_yaml(content)

@@ -29,6 +29,7 @@ from typing_extensions import override
 
 from edgefl.core import interrupts
 from edgefl.core.key_notes import meanings
+from edgefl.core.words import words_of
 
 KeyPath = tuple[str | int, ...]  # keys, and numbers of list entries
 
@@ -42,36 +43,6 @@ SHOWN_KEYS = 8  # of a section in a sentence
 _NUMBER = re.compile(r"\d+\.?\d*(?:[eE][-+]?\d+)?")
 _ASSIGNED = re.compile(r"([\w.]+)\s*=\s*(\S+)")
 _KEY_WITHOUT_SPACE = re.compile(r"(\w+):([^\s:]\S*)")
-
-_SENTENCES = {
-    "missing": "is required",
-    "greater_than": "must be > {gt}, got {value}",
-    "greater_than_equal": "must be >= {ge}, got {value}",
-    "less_than": "must be < {lt}, got {value}",
-    "less_than_equal": "must be <= {le}, got {value}",
-    "finite_number": "must be a finite number, got {value}",
-    "int_type": "must be a whole number, got {value}",
-    "int_from_float": "must be a whole number, got {value}",
-    "float_type": "must be a number, got {value}",
-    "int_parsing_size": "must be a whole number of usual size, got {value}",
-    "list_type": "must be a list, got {value}",
-    "string_type": "must be text, got {value}",
-    "string_unicode": "must be text, got {value}",
-    "is_instance_of": "must be a path, got {value}",
-    "bool_type": "must be true or false, got {value}",
-    "tuple_type": "must be a list, got {value}",
-    "dict_type": "must be a mapping of keys to values, got {value}",
-    "model_type": "must be a mapping of keys to values, got {value}",
-    "literal_error": "must be {expected}, got {value}",
-    "too_short": "must not be empty, got {value}",
-    "too_long": "must have at most {max_length} entries, got {value}",
-    "string_too_short": "must have at least {min_length} characters, got {value}",
-    "string_too_long": "must have at most {max_length} characters, got {value}",
-    "json_invalid": "is not valid JSON: {error}",
-    "string_pattern_mismatch": "must be 1 to 100 letters, digits, '_', '-' or, not first, spaces and '.', got {value}",
-}
-"""Messages for users, by pydantic's error type."""
-
 
 Count = Annotated[int, Field(gt=0, le=10**9)]
 """A number of things; its bound keeps a mistyped exponent from filling the memory."""
@@ -325,7 +296,7 @@ def _without_echoes(items: list[ErrorDetails]) -> list[ErrorDetails]:
 
 def sentence(item: ErrorDetails) -> str:
     """Return one of pydantic's errors as a sentence for the user."""
-    template = _SENTENCES.get(item["type"])
+    template = words_of(__file__, "sentences.yaml").get(item["type"])
     if template is None:
         return item["msg"].removeprefix("Value error, ")
     context = {name: _bound(value) for name, value in item.get("ctx", {}).items()}

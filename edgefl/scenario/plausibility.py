@@ -15,11 +15,11 @@ from edgefl.core.distributions import Distribution
 from edgefl.core.errors import InputError
 from edgefl.core.plugin_import import NotImported
 from edgefl.core.returns import is_trusted
+from edgefl.core.words import words_of
 from edgefl.radio.multiple_access import MULTIPLE_ACCESS
 from edgefl.radio.tdd import Tdd
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.usual_efficiency import median_bps_hz
-from edgefl.scenario.words import words_of
 
 MOST_BITS_PER_S_AND_HZ = 30.0  # a link with a signal-to-noise ratio of 90 dB
 NR_LAYER_BPS_HZ = 8 * 948 / 1024  # 256QAM at its highest code rate
@@ -45,7 +45,7 @@ class Expected(NamedTuple):
 @cache
 def expected_numbers() -> tuple[Expected, ...]:
     """Return the rows of `plausible_numbers.yaml`."""
-    rows = words_of("plausible_numbers.yaml")
+    rows = words_of(__file__, "plausible_numbers.yaml")
     return tuple(Expected(**{"least": -inf, "most": inf, "unit": ""} | row) for row in rows)
 
 

@@ -2,7 +2,7 @@
 
 import math
 
-from edgefl.scenario.words import words_of
+from edgefl.core.words import words_of
 
 FILE = "units.yaml"
 MOST_LEVEL = 3000  # dB; 10^300 is near the largest float
@@ -10,7 +10,7 @@ MOST_LEVEL = 3000  # dB; 10^300 is near the largest float
 
 def unit_of(key: str) -> str:
     """Return the unit that the ending of a key names, such as Hz; "" if it names none."""
-    for ending, unit in words_of(FILE)["of_keys"].items():
+    for ending, unit in words_of(__file__, FILE)["of_keys"].items():
         if f"_{key}".endswith(ending):
             return str(unit)
     return ""
@@ -18,11 +18,13 @@ def unit_of(key: str) -> str:
 
 def stem_and_unit(key: str) -> tuple[str, str]:
     """Return a key's name without its unit, and the unit, such as bandwidth and MHz of bandwidth_mhz; else "" twice."""
-    for ending, unit in words_of(FILE)["of_keys"].items():
+    for ending, unit in words_of(__file__, FILE)["of_keys"].items():
         if key.endswith(ending):
             return key.removesuffix(ending), unit
     stem, _, ending = key.rpartition("_")
-    for name in (name for sizes in (*words_of(FILE)["sizes"], words_of(FILE)["levels_w"]) for name in sizes):
+    for name in (
+        name for sizes in (*words_of(__file__, FILE)["sizes"], words_of(__file__, FILE)["levels_w"]) for name in sizes
+    ):
         if ending == name.lower():
             return stem, name
     return "", ""
@@ -32,7 +34,7 @@ def converted(number: float, written: str, wanted: str) -> float | None:
     """Return a number in a unit as a number in another one; None if the units do not measure the same."""
     if written == wanted:
         return number
-    levels_w = words_of(FILE)["levels_w"]
+    levels_w = words_of(__file__, FILE)["levels_w"]
     if written in levels_w:
         if number > MOST_LEVEL:
             return None
@@ -43,7 +45,7 @@ def converted(number: float, written: str, wanted: str) -> float | None:
         if watts is None or watts <= 0:
             return None
         return float(f"{10 * math.log10(watts / levels_w[wanted]):.4g}")
-    for sizes in words_of(FILE)["sizes"]:
+    for sizes in words_of(__file__, FILE)["sizes"]:
         if written in sizes and wanted in sizes:
             return float(number * sizes[written] / sizes[wanted])
     return None

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import yaml
 
+from edgefl.core.words import words_of
 from edgefl.core.written_yaml import RefusedNode
-from edgefl.scenario.words import words_of
 
 FILE = "yaml_faults.yaml"
 UNKNOWN = "cannot be read: look at the indentation, the quotes and the brackets of this line and the one above"
@@ -69,7 +69,7 @@ def no_mapping(text: str) -> YamlFault | None:
 
 def _looked_up(table: str, said: str, at: int, begin: int) -> YamlFault | None:
     """Return what a table says of a problem in the parser's words, at one of two lines from 0."""
-    for row in words_of(FILE)[table]:
+    for row in words_of(__file__, FILE)[table]:
         match = re.search(row["form"], said)
         if match is not None:
             line = begin if row.get("at_begin") else at
@@ -79,7 +79,7 @@ def _looked_up(table: str, said: str, at: int, begin: int) -> YamlFault | None:
 
 def _no_key(line: str) -> str | None:
     """Return what a line lacks to begin with a key; None if it has one, or if that is unknown."""
-    for row in words_of(FILE)["lines"]:
+    for row in words_of(__file__, FILE)["lines"]:
         match = re.fullmatch(row["form"], line.strip())
         if match is not None:
             return str(row["words"].format(*match.groups()))

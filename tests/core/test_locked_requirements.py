@@ -27,7 +27,7 @@ def test_each_line_is_a_version_with_its_hashes_and_nothing_else():
     assert len(locked()) > 100
 
 
-def test_what_builds_a_release_has_the_same_hashes():
+def test_build_tools_of_a_release_have_the_same_hashes():
     release = (HOME / "requirements" / "release.txt").read_text()
     entries = [entry[0] for entry in ENTRY.finditer(release)]
     assert "".join(entries) == release

@@ -68,8 +68,8 @@ def _row(text: str, name: str, section: type[Section]) -> list[str]:
 def _section_page(part: Part) -> str:
     own = f"{FOLDER}/{part.key}.md"
     guide = ""
-    if part.key in guides.OF_KEYS:
-        guide = link("How it is used", own, guides.OF_KEYS[part.key]) + "."
+    if part.key in guides.guides():
+        guide = link("How it is used", own, guides.guides()[part.key]) + "."
     about = TARGETS if part.key == "targets" else escaped(summary(part.section))
     texts = [f"{about.strip()} {guide}".strip(), key_table(part.section, part.key, own)]
     if part.section.inlined:
