@@ -30,6 +30,7 @@ ROWS_AT_A_TIME = 20_000  # in memory as text
 FINISHED_STATUS = "finished"
 PARTS_OF_SUMMARY = ("drops", "fairness", "wall_s", "best_model")
 LISTS_OF_SUMMARY = ("targets", "sessions")
+LARGEST = 1e150  # of a number in a table: sums and squares of larger ones have no room
 NUMBERS_OF_TARGETS = ("accuracy", "round", "time_s", "energy_j")  # or null
 EVENTS_FILE = "events.parquet"
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # but not line ends and tabs
@@ -330,6 +331,6 @@ def _array(column: ResultColumn, cells: list[str]) -> npt.NDArray[Any]:
         return np.array(cells, dtype=np.str_)
     values = np.array([float(cell) if cell else np.nan for cell in cells], dtype=np.float64)
     is_count = column.type is int and column.name != "round"  # extra rounds of sessions have negative numbers
-    if np.isinf(values).any() or (is_count and np.any(values < 0)):
+    if np.any(np.abs(values) > LARGEST) or (is_count and np.any(values < 0)):
         raise ValueError(f"{column.name}: must be {'a count' if is_count else 'a finite number'}")
     return values

@@ -61,6 +61,7 @@ BOMB = "a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [{', '.join([f'*a{n}'] * 
         ("summary.json", '{"drops": 5}', "drops: expected a mapping; the file is damaged"),
         ("summary.json", '{"fairness": "x"}', "fairness: expected a mapping; the file is damaged"),
         ("summary.json", '{"targets": [5]}', "targets: expected a list of mappings; the file is damaged"),
+        ("summary.json", '{"targets": [{"accuracy": 0.8}]}', "targets: expected numbers; the file is damaged"),
         ("rounds.csv", "session,round\n1,1\n", "column time_s is missing"),
         ("devices.csv", "", "column session is missing"),
     ],
@@ -71,6 +72,18 @@ def test_a_file_of_another_kind(result, name, text, said):
     fault = faults(folder)
     assert said in fault
     assert f"{folder}/{name}" in fault
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "cell"), [("rounds.csv", "time_s", "1e300"), ("devices.csv", "device", "-1")]
+)
+def test_number_out_of_bounds_is_refused(result, name, column, cell):
+    folder = result()
+    header, first, *others = (folder / name).read_text().splitlines()
+    cells = first.split(",")
+    cells[header.split(",").index(column)] = cell
+    (folder / name).write_text("\n".join([header, ",".join(cells), *others]))
+    assert f"{column}: must be a" in faults(folder)
 
 
 def test_error_names_line_of_non_numeric_cell(result):
