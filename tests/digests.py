@@ -55,7 +55,10 @@ EVERYTHING = {  # a run with every table and every key of `report`
         "labels_by_round": True,
         "gradient_norm": True,
         "geometry": True,
-        "measures": [{"kind": kind, "by_device": True} for kind in ("auc", "calibration", "confusion", "f1")],
+        "measures": [
+            "local_accuracy",
+            *({"kind": kind, "by_device": True} for kind in ("auc", "calibration", "confusion", "f1")),
+        ],
         "last_tests": 2,
     },
 }
@@ -77,7 +80,11 @@ def of_numbers():
         "model": "logistic",
         "training": {"loss": "mse", "local_steps": 3, "batch_size": 8, "lr": 0.1},
         "devices": {"count": 4},
-        "report": {"measures": [{"kind": kind, "by_device": True} for kind in ("binary_accuracy", "mae", "r2")]},
+        "report": {
+            "measures": [
+                {"kind": kind, "by_device": True} for kind in ("binary_accuracy", "binary_scores", "mae", "r2")
+            ]
+        },
     }
 
 

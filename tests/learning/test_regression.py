@@ -229,7 +229,7 @@ def test_an_algorithms_own_loss_comes_on_top_of_the_tasks(engine, loss):
         ("own_losses:failing", r"own_losses.py:\d+: ValueError: no loss today \(in training.loss own_losses:failing\)"),
         ({"kind": "own_losses:ce", "gamma": 2}, "takes other keys besides outputs and labels: .* 'gamma'"),
         ("own_losses:torch", "torch is a module: name a class or function as torch:MyClass"),
-        ("hinge", 'unknown loss "hinge"; known: cross_entropy, mse'),
+        ("hinge", 'unknown loss "hinge"; known: cross_entropy, ctc, dice, mse, soft_iou'),
         ("mse", "mse needs floating-point labels, these are 10 classes"),
     ],
 )

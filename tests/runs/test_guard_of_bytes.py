@@ -19,7 +19,7 @@ METHODS = {
 }
 
 
-NUMBERS = {"binary_accuracy.csv", "mae.csv", "r2.csv"}  # tables that only a regression has
+NUMBERS = {"binary_accuracy.csv", "binary_scores.csv", "mae.csv", "r2.csv"}  # tables that only a regression has
 
 
 @pytest.fixture(scope="module")
