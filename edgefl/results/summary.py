@@ -76,7 +76,8 @@ def _sums(rounds: Sequence[RoundRow], quantities: Sequence[Quantity]) -> dict[st
         recorded = all(name in rounds[0] for name in one.sums) if rounds else not one.when
         if one.sums and recorded:
             # A member from outside may leave a cell empty.
-            found[one.name] = sum(sum(row[name] or 0 for name in one.sums) for row in rounds)
+            cells = [[row[name] for name in one.sums if row[name] is not None] for row in rounds]
+            found[one.name] = sum(map(sum, cells))
     return found
 
 

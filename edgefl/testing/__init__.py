@@ -19,21 +19,13 @@ from edgefl.testing.report import ConformanceError, Report
 
 if TYPE_CHECKING:
     from edgefl.testing.algorithm import check_algorithm
+    from edgefl.testing.allocation import check_allocation
     from edgefl.testing.codec import check_codec
     from edgefl.testing.coordination import check_csi, check_optimiser, check_selection
     from edgefl.testing.measure import check_measure
     from edgefl.testing.model import check_model
     from edgefl.testing.policy import check_policy
-    from edgefl.testing.radio import (
-        check_allocation,
-        check_errors,
-        check_fading,
-        check_multiple_access,
-        check_propagation,
-        check_rate,
-    )
     from edgefl.testing.samples import check_drift, check_partition
-    from edgefl.testing.traffic import check_background, check_traces
     from edgefl.testing.world import check_antenna, check_churn, check_mobility
 
 __all__ = [
@@ -43,24 +35,17 @@ __all__ = [
     "check_algorithm",
     "check_allocation",
     "check_antenna",
-    "check_background",
     "check_churn",
     "check_codec",
     "check_csi",
     "check_drift",
-    "check_errors",
-    "check_fading",
     "check_measure",
     "check_mobility",
     "check_model",
-    "check_multiple_access",
     "check_optimiser",
     "check_partition",
     "check_policy",
-    "check_propagation",
-    "check_rate",
     "check_selection",
-    "check_traces",
 ]
 
 

@@ -8,26 +8,19 @@ from edgefl.testing.report import Report
 
 KINDS = {  # the module of a kind's check, and the base class of its members
     "algorithm": ("algorithm", "edgefl.learning.algorithms:Algorithm"),
-    "allocation": ("radio", "edgefl.radio.allocation:Allocation"),
+    "allocation": ("allocation", "edgefl.radio.allocation:Allocation"),
     "antenna": ("world", "edgefl.world.antennas:Antenna"),
-    "background": ("traffic", "edgefl.radio.background:Background"),
     "churn": ("world", "edgefl.world.churn:Churn"),
     "codec": ("codec", "edgefl.learning.codecs:Codec"),
     "csi": ("coordination", "edgefl.coordination.csi:Csi"),
     "drift": ("samples", "edgefl.learning.drifts:Drift"),
-    "errors": ("radio", "edgefl.radio.errors:PacketErrors"),
-    "fading": ("radio", "edgefl.radio.fading:Fading"),
     "measure": ("measure", "edgefl.learning.measures:Measure"),
     "mobility": ("world", "edgefl.world.mobility:Mobility"),
     "model": ("model", "edgefl.learning.models:Model"),
-    "multiple_access": ("radio", "edgefl.radio.multiple_access:MultipleAccess"),
     "optimiser": ("coordination", "edgefl.coordination.optimisers:Optimiser"),
     "partition": ("samples", "edgefl.learning.partitions:Partition"),
     "policy": ("policy", "edgefl.coordination.policies:Policy"),
-    "propagation": ("radio", "edgefl.radio.propagation:Propagation"),
-    "rate": ("radio", "edgefl.radio.rates:Rate"),
     "selection": ("coordination", "edgefl.coordination.selection:Selection"),
-    "traces": ("traffic", "edgefl.radio.traces:LinkTrace"),
 }
 
 

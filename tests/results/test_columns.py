@@ -9,8 +9,8 @@ import pytest
 import edgefl
 from edgefl.learning.learner.ranking import ranking
 from edgefl.records.columns import DEVICE_COLUMNS, ROUND_COLUMNS, check_known, fixed_names
-from edgefl.records.quantities import INDEX_COLUMNS
 from edgefl.records.ledger import Ledger
+from edgefl.records.quantities import INDEX_COLUMNS
 from edgefl.results import reader
 from edgefl.results.result_tables import columns_of_files
 from tests.digests import EVERYTHING, of_numbers

@@ -1,18 +1,10 @@
-"""Policies, churn, partitions, antennas and parts of the radio, healthy and broken."""
-
-from dataclasses import replace
+"""Policies, churn, partitions and antennas, healthy and broken."""
 
 import numpy as np
 
-from channel.rate import Shannon
 from edgefl.coordination.policies import POLICIES, Policy
 from edgefl.coordination.policies.synchronous import Synchronous
 from edgefl.learning.partitions import PARTITIONS, Partition
-from edgefl.radio.fading import FADING, Fading
-from edgefl.radio.fading.jakes import Jakes
-from edgefl.radio.propagation import PROPAGATION
-from edgefl.radio.propagation.free_space import FreeSpace
-from edgefl.radio.rates import RATES, Rate
 from edgefl.world.antennas import ANTENNAS, Antenna
 from edgefl.world.churn import CHURN, Churn
 from edgefl.world.churn.base import Presence
@@ -20,11 +12,7 @@ from edgefl.world.churn.base import Presence
 RATE = {"arrivals_per_s": 0.1, "stay_s": {"exponential": 40.0}}
 HEALTHY = [
     *((POLICIES.load(name), {}) for name in ("synchronous", "deadline", "sequential")),
-    *((PROPAGATION.load(name), {}) for name in PROPAGATION.members if name not in {"listed", "map"}),
-    (PROPAGATION.load("listed"), {"path_loss_db": [100.0]}),
-    *((FADING.load(name), {}) for name in FADING.members),
     *((ANTENNAS.load(name), {}) for name in ANTENNAS.members),
-    *((RATES.load(name), {}) for name in RATES.members),
     *((CHURN.load(name), {}) for name in ("none", "diurnal", "coverage")),
     (CHURN.load("bernoulli"), {"probability": 0.6}),
     (CHURN.load("poisson"), {**RATE, "depends_on_count": True}),
@@ -120,30 +108,6 @@ class Shares(Partition):
         return [np.arange(10)] * count
 
 
-class Above(Rate):
-    """More than Shannon allows."""
-
-    def efficiency(self):
-        return Doubled()
-
-
-class Doubled(Shannon):
-    def bps_hz(self, snr):
-        return 2 * super().bps_hz(snr)
-
-
-class WrongMean(Shannon):
-    def rayleigh_bps_hz(self, mean_snr):
-        return self.bps_hz(mean_snr)
-
-
-class Unfaded(Rate):
-    """A mean that forgets the fading."""
-
-    def efficiency(self):
-        return WrongMean()
-
-
 class Loud(Antenna):
     """A short dipole with 10 dBi: the mean of sin^2 is 2/3."""
 
@@ -160,28 +124,6 @@ class NotRound(Antenna):
         return 20.0 * np.log10(0.501 + 0.499 * np.cos(np.radians(azimuth_deg))) + 0.0 * zenith_deg
 
 
-class TooStrong(Fading):
-    """A correlation above 1."""
-
-    def slot_correlation(self, speed_mps, carrier_hz, slot_s):
-        return np.full(len(speed_mps), 1.5)
-
-
-class Louder(Jakes):
-    """Waves of twice the power."""
-
-    def waves(self, paths, draw):
-        found = super().waves(paths, draw)
-        return replace(found, amplitude=found.amplitude * np.sqrt(2.0))
-
-
-class Nearer(FreeSpace):
-    """Loses less far away."""
-
-    def large_scale(self, distance_2d_m, carrier_hz, bs_height_m, ut_height_m, draws):
-        return super().large_scale(distance_2d_m[::-1], carrier_hz, bs_height_m, ut_height_m, draws)
-
-
 BROKEN = [
     (DoesNotWait, {}, "books", "no update ever arrives: wait for the processes"),
     (Rolls, {}, "repeatable", "Rolls.run draws from numpy.random's global generator"),
@@ -191,12 +133,7 @@ BROKEN = [
     (coming(ByCount), {}, "repeatable", "ByCount.present returns others of the first 5 devices when there are 12"),
     (Empty, {}, "returns", "Empty.split gave device 9 no sample"),
     (Shares, {}, "returns", "Shares.split gave a sample to two devices: pass overlapping=True"),
-    (Above, {}, "bound", "more than Shannon's"),
-    (Unfaded, {}, "mean over fading", "WrongMean.rayleigh_bps_hz returned"),
     (Loud, {}, "power", "radiates 6.67 times as much as it is fed"),
     (NotRound, {}, "directional", "depends on the azimuth: set directional to True"),
-    (TooStrong, {}, "returns", "TooStrong.slot_correlation returned"),
-    (Louder, {}, "returns", "Louder.waves returned waves of a mean power of 2, expected 1"),
-    (Nearer, {}, "distance", "Nearer.large_scale returned a path loss that falls with distance"),
     (CHURN.load("poisson"), RATE, "repeatable", "or pass depends_on_count=True"),
 ]

@@ -2,35 +2,33 @@
 
 import subprocess
 import sys
+from importlib import import_module
 
 import broken_csi
 import broken_drift
 import broken_measure
-import broken_multiple_access
 import broken_optimiser
 import broken_others
-import broken_radio
 import broken_world
 import pytest
 
 from edgefl.coordination.policies import POLICIES
 from edgefl.learning.drifts import DRIFTS
-from edgefl.radio.traces.mahimahi import MahimahiTrace
-from edgefl.radio.traces.table import CsvTrace
 from edgefl.testing import ConformanceError, check
 
 KINDS = [
     broken_csi,
     broken_drift,
     broken_measure,
-    broken_multiple_access,
     broken_optimiser,
     broken_others,
-    broken_radio,
     broken_world,
 ]
 HEALTHY = [row for kind in KINDS for row in kind.HEALTHY]
 BROKEN = [row for kind in KINDS for row in kind.BROKEN]
+
+
+allocation = import_module("edgefl.testing.allocation")
 
 
 def name_of(member):
@@ -40,7 +38,7 @@ def name_of(member):
 @pytest.mark.oracle
 @pytest.mark.parametrize(("member", "keys"), HEALTHY, ids=[name_of(member) for member, _ in HEALTHY])
 def test_healthy_members_pass(member, keys, monkeypatch):
-    monkeypatch.setattr("edgefl.testing.radio.COUNTS", (1, 2, 7))  # many transfers wait long for their turns
+    monkeypatch.setattr(allocation, "COUNTS", (1, 2, 7))  # many transfers wait long for their turns
     assert check(member, **keys).ok
 
 
@@ -48,15 +46,6 @@ def test_healthy_members_pass(member, keys, monkeypatch):
 @pytest.mark.parametrize("name", ["over_selection", "buffered", "asynchronous", "split", "hierarchical"])
 def test_all_other_policies_pass(name):
     assert check(POLICIES.load(name)).ok
-
-
-def test_recordings_from_files_pass(tmp_path):
-    snr = tmp_path / "snr.csv"
-    snr.write_text("device,time_s,downlink_snr_db,uplink_snr_db\n0,0,10,4\n0,2,-3,5\n", encoding="utf-8")
-    assert check(CsvTrace, path=snr).ok
-    opportunities = tmp_path / "link.trace"
-    opportunities.write_text("1\n1\n4\n9\n", encoding="utf-8")
-    assert check(MahimahiTrace, files=[{"downlink": opportunities, "uplink": opportunities}]).ok
 
 
 @pytest.mark.oracle
