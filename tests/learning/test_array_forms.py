@@ -251,7 +251,7 @@ def test_pairs_are_joined_as_the_message_says():
 
 
 def test_mapping_with_kind_is_written_beside_its_keys():
-    with pytest.raises(InputError, match=r"got \{'kind': 'digits'\}: write dataset: digits, with its keys beside it$"):
+    with pytest.raises(InputError, match=r"got \{'kind': 'digits'\}: write data: .dataset: digits.$"):
         load({"data": {"dataset": {"kind": "digits"}}})
     four = {"train_x": X, "train_y": CLASSES, "test_x": X, "test_y": CLASSES}
     for given in (four, tuple(four.values())):

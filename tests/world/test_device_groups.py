@@ -83,7 +83,7 @@ def test_dumped_groups_load_again():
         ([group("a", 0.4), group("b", 0.5)], r"devices.groups: shares must add up to 1, not to 0.9"),
         ([group("a", 4), group("a", 6)], r'devices.groups.1.name: another group is called "a"'),
         ([group("a", 0.99), group("b", 0.01)], r'devices.groups: "b" gets none of 10 devices'),
-        ([group("a", 10, cpu_mhz=3)], r"devices.groups.0.cpu_mhz: unknown key \(did you mean \"cpu_hz\"\?\)"),
+        ([group("a", 10, cpu_mhz=3)], "devices.groups.0.cpu_mhz: unknown key: .* write cpu_hz: 3e6"),
     ],
 )
 def test_impossible_groups_are_refused(groups, message):

@@ -268,11 +268,9 @@ class Learner:
             raise ValueError("devices that keep states cannot train to see what they would send")
         if not len(ids):
             return np.zeros(0)
-        training = self.task.training
-        jobs = []
-        for device in ids.tolist():
-            factor = training.lr_factor(device, index)
-            jobs.append(Job(device, index, w, received, self.statistics, lr, None, factor))
+        factor = partial(self.task.training.lr_factor, index=index)
+        devices = ids.tolist()
+        jobs = [Job(device, index, w, received, self.statistics, lr, None, factor(device)) for device in devices]
         samples = np.array([len(job.samples_of(self.task.parts)) for job in jobs])
         moves = self._trained(jobs, self._steps(jobs, samples), samples, None).uploads["delta"].double()
         if counted is None:
