@@ -17,6 +17,8 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
@@ -27,41 +29,7 @@ TRAIN_PRICE = {  # models so large that only the world is run
 ROUNDS = 3
 
 
-EVERYTHING = {  # a run with every table and every key of `report`
-    "name": "everything",
-    "rounds": ROUNDS,
-    "targets": [0.1],
-    "data": {
-        "dataset": "digits",
-        "partition": {"kind": "dirichlet", "alpha": 0.5},
-        "test_partition": "like_train",
-        "validation_share": 0.2,
-    },
-    "model": {"kind": "mlp", "hidden": [8]},
-    "training": {"local_steps": 3, "batch_size": 8, "lr": 0.1},
-    "devices": {"count": 8},
-    "server": {"participants": 4},
-    "cells": {"layout": "hexagonal", "sites": 7, "radius_m": 200},
-    "radio": {"propagation": {"kind": "umi_los", "out_of_range": "clamp"}},
-    "mobility": {"kind": "random_waypoint", "speed_mps": 10},
-    "report": {
-        "eval_every": 2,
-        "best_model": True,
-        "models": ["sel", "all"],
-        "train_accuracy": "all",
-        "contributions": {"every": 2, "players": "participants", "permutations": 50, "value": "loss"},
-        "device_losses": True,
-        "predictions": [1, 3],
-        "labels_by_round": True,
-        "gradient_norm": True,
-        "geometry": True,
-        "measures": [
-            "local_accuracy",
-            *({"kind": kind, "by_device": True} for kind in ("auc", "calibration", "confusion", "f1")),
-        ],
-        "last_tests": 2,
-    },
-}
+EVERYTHING = yaml.safe_load((ROOT / "tests" / "cases" / "everything.yaml").read_text(encoding="utf-8"))
 
 
 def of_numbers():

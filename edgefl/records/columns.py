@@ -26,6 +26,7 @@ class ResultColumn:
     unit: str  # empty for counts, fractions and texts
     meaning: str
     when: str = ""  # which runs have it; empty: all runs
+    title: str = ""  # of its last value on the page of a run; empty: the page does not show that
 
     @property
     def optional(self) -> bool:
@@ -38,8 +39,8 @@ def _tables() -> dict[str, tuple[ResultColumn, ...]]:
     tables = defaultdict(list)
     with opened_text(Path(__file__).with_suffix(".csv")) as stream:
         for row in csv.DictReader(stream):
-            column = ResultColumn(row["column"], TYPES[row["type"]], row["unit"], row["meaning"], row["when"])
-            tables[row["table"]].append(column)
+            texts = [row[name] for name in ("unit", "meaning", "when", "title")]
+            tables[row["table"]].append(ResultColumn(row["column"], TYPES[row["type"]], *texts))
     return {name: tuple(columns) for name, columns in tables.items()}
 
 

@@ -171,14 +171,3 @@ def key_column(key: str, others: Container[str]) -> str:
 def index_column(key: str) -> str:
     """Return the column of a swept key in a sweep's index and statistics."""
     return key_column(key, _INDEX_NAMES)
-
-
-def check_declared(names: Iterable[str]) -> None:
-    """Check that all quantities are declared.
-
-    Raises:
-        KeyError: a quantity is not.
-    """
-    for name in names:
-        if name not in QUANTITIES:
-            raise KeyError(f"quantity {name} is unknown: declare it in {__name__}")

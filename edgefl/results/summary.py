@@ -71,7 +71,7 @@ def summarize(
 
 def _sums(rounds: Sequence[RoundRow], quantities: Sequence[Quantity]) -> dict[str, float]:
     """Return the quantities that add up columns of the rounds; without a round, those that every run has."""
-    found = {}
+    found: dict[str, float] = {}
     for one in quantities:
         recorded = all(name in rounds[0] for name in one.sums) if rounds else not one.when
         if one.sums and recorded:

@@ -146,7 +146,7 @@ IN_BYTES = {
         "validate report.html", ("report.html:1",), {"report.html": "<!DOCTYPE html>\n<html>"}
     ),
 }
-"""Files that are no text, or of which it takes several."""
+"""Files in bytes, and inputs of several files."""
 
 
 PYTHON = {

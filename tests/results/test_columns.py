@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 import edgefl
 from edgefl.learning.learner.ranking import ranking
@@ -16,83 +17,10 @@ from edgefl.results.result_tables import columns_of_files
 from tests.digests import EVERYTHING, of_numbers
 
 PAGE = Path(__file__).parents[2] / "results" / "README.md"
-QUADRATIC = {
-    "rounds": 3,
-    "data": {"dataset": "quadratic", "coefficients": [[0.5, 1, 0], [0.5, -1, 0], [1, 0, 0], [1, 1, 0]]},
-    "training": {"local_steps": 1, "batch_size": "full", "lr": 0.1},
-    "server": {"participants": 2},
-}
-DIGITS = {
-    "rounds": 2,
-    "data": {"dataset": "digits"},
-    "model": "logistic",
-    "training": {"local_steps": 1},
-    "devices": {"count": 6},
-    "server": {"participants": 3},
-}
-SITES = {"layout": "hexagonal", "sites": 7, "radius_m": 150}
-CLAMPED = {"propagation": {"kind": "umi", "out_of_range": "clamp"}, "spatial_consistency": True}
-RUNS = {
-    "quadratic": QUADRATIC,
-    "fedar": QUADRATIC | {"algorithm": "fedar"},
-    "fedasync": QUADRATIC | {"algorithm": "fedasync", "server": {"participants": 2, "policy": "asynchronous"}},
-    "fedbuff": QUADRATIC
-    | {"algorithm": "fedbuff", "server": {"participants": 2, "policy": {"kind": "buffered", "buffer": 1}}},
-    "fedeve": QUADRATIC | {"algorithm": "fedeve"},
-    "fedssg": QUADRATIC | {"algorithm": "fedssg"},
-    "mifa": QUADRATIC | {"algorithm": "mifa"},
-    "fedavg that waits": QUADRATIC | {"algorithm": {"kind": "fedavg", "max_participants": 2, "mode": "wait"}},
-    "sessions": DIGITS | {"rounds": None, "sessions": {"count": 2, "rounds": 2}},
-    "all that is evaluated": DIGITS
-    | {
-        "report": {
-            "models": ["sel", "all"],
-            "contributions": {"every": 1},
-            "train_accuracy": "participants",
-            "labels_by_round": True,
-            "device_losses": True,
-            "gradient_norm": True,
-            "predictions": [1],
-        }
-    },
-    "polls": DIGITS | {"server": {"participants": 2, "selection": {"kind": "power_of_choice", "d": 4}}},
-    "evaluations on devices": DIGITS | {"server": {"participants": 3, "device_evaluation": {}}},
-    "reports on channels": DIGITS | {"server": {"participants": 2, "csi": "perfect"}},
-    "split": DIGITS
-    | {
-        "model": "fcn",
-        "server": {
-            "participants": 2,
-            "policy": {"kind": "split", "cut": "fc1"},
-            "flops_per_s": 1e10,
-            "power_w": 100,
-        },
-    },
-    "hierarchical": DIGITS
-    | {"cells": SITES, "radio": CLAMPED, "server": {"participants": 3, "policy": "hierarchical"}},
-    "handover": DIGITS
-    | {
-        "cells": SITES | {"handover": {"radio_link_failure": {}}},
-        "radio": CLAMPED,
-        "mobility": {"kind": "manhattan", "speed_mps": 10},
-    },
-    "over the air": DIGITS | {"radio": {"uplink": "aircomp"}},
-    "validation": DIGITS | {"data": {"dataset": "digits", "validation_share": 0.1}},
-    "geometry": DIGITS | {"report": {"geometry": True}},
-    "block errors": DIGITS | {"radio": {"rate": "mcs", "errors": "bler", "least_rsrp_dbm": -200.0}},
-    "batteries": DIGITS | {"devices": {"count": 6, "battery": {"capacity_j": 100}}},
-    "set-ups": DIGITS | {"devices": {"count": 6, "setup_s": 2.0, "setup_j": 9.0}},
-    "base stations": DIGITS
-    | {"cells": {"energy": {"static_w": 112.0, "slope": 2.6}}, "radio": {"server_power": "total"}},
-    "carbon": DIGITS
-    | {
-        "devices": {"count": 6, "carbon_g_kwh": 350},
-        "cells": {"energy": {"static_w": 112.0, "slope": 2.6, "carbon_g_kwh": 350}},
-        "radio": {"server_power": "total"},
-    },
-    "measures": DIGITS | {"report": {"measures": EVERYTHING["report"]["measures"]}},
-    "codec": DIGITS | {"training": {"local_steps": 1, "codec": {"kind": "top_k", "part": 0.1}}},
-}
+CASES = Path(__file__).parents[1] / "cases"
+
+RUNS = yaml.safe_load((CASES / "every_column.yaml").read_text(encoding="utf-8"))
+RUNS["measures"] = {**RUNS["geometry"], "report": {"measures": EVERYTHING["report"]["measures"]}}
 
 
 @pytest.fixture(scope="module")

@@ -15,14 +15,7 @@ from edgefl.results.report.sweep.estimates import estimate_columns
 from edgefl.results.report.sweep.study import load as load_study
 
 FEES = Quantity(
-    "fees_g",
-    "fees for spectrum",
-    "fees for what devices sent, in grams of gold",
-    unit="g",
-    better="less",
-    when="allocation that charges",
-    sums=("fees_of_round_g",),
-    at_target="fees_g",
+    "fees_g", "fees for spectrum", "in gold", unit="g", better="less", sums=("fees_of_round_g",), at_target="fees_g"
 )
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgefl.core.units import ENERGY, NO_NUMBER, TIME, as_number, digits, percent, quantity, spread
+from edgefl.records.columns import ROUND_COLUMNS
 from edgefl.results.report.run import plausibility, wasted_energy
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run, energy_of, reached
@@ -14,22 +15,6 @@ from edgefl.results.report.shared.tables import NOT_REACHED, number_or_dash
 from edgefl.results.report.shared.templates import Html, render
 
 Facts = dict[str, str]  # a column of a card: names and texts
-LAST_VALUES = {
-    "train_loss": "train loss at the end",
-    "test_loss": "test loss at the end",
-    "parameter": "parameter at the end",
-    "distance_to_optimum": "distance to the optimum",
-    "validation_loss": "validation loss at the end",
-    "validation_accuracy": "validation accuracy at the end",
-    "train_accuracy": "accuracy on training samples",
-    "sel_accuracy": "accuracy of the mean local model",
-    "all_accuracy": "accuracy of all devices' mean model",
-    "test_auc": "AUC",
-    "hr_5": "hit rate @ 5",
-    "ndcg_5": "NDCG @ 5",
-    "hr_10": "hit rate @ 10",
-    "ndcg_10": "NDCG @ 10",
-}
 COUNTS = ("selected", "received", "late", "departed")  # columns of rounds.csv
 OF_PARTICIPATIONS = ("rounds", *COUNTS, "failed")  # quantities that the card of rounds and drops has
 
@@ -90,10 +75,9 @@ def _totals(run: Run, energy_name: str) -> Facts:
             facts[f"{title}, {term}"] = quantity(run.sum(column), one.units)
     if kept := describe.best_model(run):
         facts["best model"] = kept
-    for column, name in LAST_VALUES.items():
-        value = run.last(column)
-        if value is not None:
-            facts[name] = number_or_dash(value)
+    for tested in ROUND_COLUMNS:
+        if tested.title and run.last(tested.name) is not None:
+            facts[tested.title] = number_or_dash(run.last(tested.name))
     return facts
 
 
