@@ -24,7 +24,7 @@ VERSIONS = {
     "CITATION.cff": r"^version: (.*)$",
     "codemeta.json": r'^  "version": "(.*)",$',
     ".zenodo.json": r'^  "version": "(.*)",$',
-    "conda/recipe.yaml": r'^  version: "(.*)"$',
+    "packaging/conda/recipe.yaml": r'^  version: "(.*)"$',
 }
 DATES = {
     "CITATION.cff": r'^date-released: "(.*)"$',

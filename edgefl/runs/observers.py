@@ -231,9 +231,9 @@ def _channel_reports(scenario: Scenario, parts: Parts, forecaster: Forecaster) -
 
 def _base_station_energy(scenario: Scenario, section: BaseStationEnergySection, parts: Parts) -> BaseStationEnergy:
     return BaseStationEnergy(
-        section,
-        scenario.cells.sites,
-        parts.link.pricing.budget.server_tx_power_w,
+        section=section,
+        sites=scenario.cells.sites,
+        tx_power_w=parts.link.pricing.budget.server_tx_power_w,
         broadcast=scenario.radio.downlink == "broadcast",
     )
 

@@ -63,7 +63,7 @@ def test_ci_tries_every_python_version_of_the_classifiers():
 
 
 def test_conda_recipe_needs_what_the_wheel_needs():
-    recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text())
+    recipe = yaml.safe_load((ROOT / "packaging" / "conda" / "recipe.yaml").read_text())
     needs = dict(line.split(" ", 1) for line in recipe["requirements"]["run"])
     assert needs.pop("python") == ">=${{ python_min }}"
     wheel = dict(re.fullmatch(r"([\w-]+)(.*)", line).groups() for line in PROJECT["dependencies"])
@@ -114,7 +114,7 @@ def test_notebook_offers_colab_and_installs_edgefl_only_there(path):
 
 
 def test_paper_has_the_parts_and_references_that_joss_asks_for():
-    paper = (ROOT / "paper" / "paper.md").read_text()
+    paper = (ROOT / "packaging" / "paper" / "paper.md").read_text()
     _, header, text = paper.split("---\n", 2)
     about = yaml.safe_load(header)
     assert {"title", "tags", "authors", "affiliations", "date", "bibliography"} <= about.keys()
@@ -123,15 +123,17 @@ def test_paper_has_the_parts_and_references_that_joss_asks_for():
     assert headings[:3] == ["Summary", "Statement of need", "State of the field"]
     assert headings[-1] == "References"
     cited = set(re.findall(r"@([\w-]+)", text))
-    entries = re.findall(r"^@\w+\{([\w-]+),$", (ROOT / "paper" / about["bibliography"]).read_text(), re.MULTILINE)
+    entries = re.findall(
+        r"^@\w+\{([\w-]+),$", (ROOT / "packaging" / "paper" / about["bibliography"]).read_text(), re.MULTILINE
+    )
     assert sorted(cited) == sorted(entries)
     for picture in re.findall(r"!\[.*?\]\((.*?)\)", text, re.DOTALL):
-        assert (ROOT / "paper" / picture).is_file()
+        assert (ROOT / "packaging" / "paper" / picture).is_file()
     assert 250 <= len(text.split()) <= 1750
 
 
 def test_figures_of_the_paper_are_those_of_the_validation():
-    paper = (ROOT / "paper" / "paper.md").read_text()
+    paper = (ROOT / "packaging" / "paper" / "paper.md").read_text()
     validation = (ROOT / "docs" / "validation.md").read_text()
     printed = re.findall(r"-?\d+(?:\.\d+)? %", paper)
     assert printed

@@ -19,7 +19,7 @@ TOOL = runpy.run_path(str(ROOT / "tools" / "version.py"))
 def copy(tmp_path):
     """A copy of all files that name the version."""
     for name in (*TOOL["VERSIONS"], "CHANGELOG.md"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
@@ -34,7 +34,7 @@ def test_all_files_name_the_same_version_and_date():
 def test_patterns_find_what_readers_of_the_files_find():
     version = TOOL["version"]()
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == version
-    assert yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text())["context"]["version"] == version
+    assert yaml.safe_load((ROOT / "packaging" / "conda" / "recipe.yaml").read_text())["context"]["version"] == version
     for name in ("codemeta.json", ".zenodo.json"):
         assert json.loads((ROOT / name).read_text())["version"] == version
 

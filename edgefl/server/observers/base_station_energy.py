@@ -10,7 +10,7 @@ from edgefl.server.participation import Participation
 from edgefl.world.cells_section import BaseStationEnergySection
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BaseStationEnergy(Observer):
     """The linear model P = P_0 + Delta_p P_out of the EARTH project (deliverable D2.3; Auer et al., IEEE WCM 2011)."""
 
