@@ -10,7 +10,6 @@ SCENARIO = {
     "rounds": 2,
     "devices": {"count": 4},
     "data": {"dataset": "digits"},
-    "mobility": {"kind": "static", "speed_mps": 0},
 }
 SHARES = np.array([1.0, 0.5, 0.25, 1.0])  # of the whole model, by device
 
@@ -36,7 +35,6 @@ def shrunk(monkeypatch):
         {"server.policy": "asynchronous"},
         {"server.optimiser": "{kind: min_energy, deadline_s: 60}", "server.csi": "perfect"},
     ],
-    ids=lambda keys: next(iter(keys.values())),
 )
 def test_each_device_sends_its_own_upload(tmp_path, shrunk, keys):
     overrides = [f"{key}={value}" for key, value in keys.items()]
