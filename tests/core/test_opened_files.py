@@ -18,6 +18,7 @@ NOT_OF_USERS = {
     "cli/streams.py",
     "core/machine.py",
     "core/plugins.py",
+    "core/words.py",
     "learning/datasets/cache.py",
     "learning/datasets/digits.py",
     "results/report/shared/resources.py",

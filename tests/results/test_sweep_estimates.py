@@ -92,7 +92,7 @@ def test_a_network_that_outlives_its_runs_has_the_best_lifetime(tmp_path):
     """A run without a lifetime bounds it from below, so that no point with a known lifetime is the best."""
     lifetimes_s = {50_000_000: 3.0, 100_000_000: 5.0, 200_000_000: ""}
     folder = make(
-        tmp_path / "s", BANDWIDTHS, change=lambda values, _: {"lifetime_s": lifetimes_s[values["radio.bandwidth_hz"]]}
+        tmp_path / "s", BANDWIDTHS, change=lambda at, _: {"lifetime_s": lifetimes_s[at["radio.bandwidth_hz"]]}
     )
     column = estimate_columns(load(folder))["lifetime_s"]
     assert [estimate_text(estimate, column.measure).partition(" ")[0] for estimate in column.estimates] == [

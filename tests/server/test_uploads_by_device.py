@@ -40,6 +40,5 @@ def test_each_device_sends_its_own_upload(tmp_path, shrunk, keys):
     overrides = [f"{key}={value}" for key, value in keys.items()]
     run = edgefl.run(SCENARIO, out=tmp_path / "out", train=False, overrides=overrides)
     received = run.devices[run.devices["status"] == "received"]
-    whole = received["bytes_up"].max()
-    np.testing.assert_array_equal(received["bytes_up"], whole * SHARES[received["device"]])
+    np.testing.assert_array_equal(received["bytes_up"], received["bytes_up"].max() * SHARES[received["device"]])
     assert run.summary["bytes_up"] == run.devices["bytes_up"].sum()
