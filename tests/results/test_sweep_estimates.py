@@ -95,10 +95,7 @@ def test_a_network_that_outlives_its_runs_has_the_best_lifetime(tmp_path):
         tmp_path / "s", BANDWIDTHS, change=lambda at, _: {"lifetime_s": lifetimes_s[at["radio.bandwidth_hz"]]}
     )
     column = estimate_columns(load(folder))["lifetime_s"]
-    assert [estimate_text(estimate, column.measure).partition(" ")[0] for estimate in column.estimates] == [
-        "3",
-        "5",
-        ">",
-    ]
+    texts = [estimate_text(estimate, column.measure)[0] for estimate in column.estimates]
+    assert texts == ["3", "5", ">"]
     assert column.best is None
     assert "lifetime" in write([folder], tmp_path / "page.html").read_text()
