@@ -64,7 +64,7 @@ def test_missing_files_are_named_with_where_they_belong(tmp_path, kind):
     [
         (FashionMnist(), (60_000, 10_000), (28, 28), 10, 0.677),
         (Emnist(split="byclass"), (14_880, 3_720), (28, 28), 62, 0.454),
-        (Cifar10(), (12_000, 3_000), (3, 32, 32), 10, 0.28),
+        (Cifar10(), (49_941, 9_977), (3, 32, 32), 10, 0.28),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -72,7 +72,7 @@ def test_of_rows_in_one_second_the_last_counts_and_one_line_says_so(tmp_path):
         f"{tmp_path / 'B_1.csv'}:4: 1 sample repeats the time of its device's sample before (the first"
     )
     assert note.endswith(
-        "at 2019.12.14_10.16.02): of samples at one time the last counts; likewise in 1 other file of the folder"
+        "at 2019.12.14_10.16.02): of samples at one time the last counts; the same in 1 other file of the folder"
     )
 
 
