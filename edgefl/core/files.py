@@ -266,7 +266,7 @@ def _makes(folder: Path) -> bool:
     return True
 
 
-# Flags of opening, of which a system has some.
+# Flags of opening; no system has all of them.
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # a link might lead to a user's file
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # for a pipe that lies instead of a lock
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows would write line ends in its own way

@@ -48,7 +48,10 @@ COLUMNS: Mapping[str, tuple[ResultColumn, ...]] = _tables()
 ROUND_COLUMNS = COLUMNS["rounds"]
 DEVICE_COLUMNS = COLUMNS["devices"]
 EVENT_COLUMNS = COLUMNS["events"]
-SESSION, ROUND, DEVICE = DEVICE_COLUMNS[:3]  # keys of rows, which several files share
+# Keys of rows, which several files share
+SESSION = DEVICE_COLUMNS[0]
+ROUND = DEVICE_COLUMNS[1]
+DEVICE = DEVICE_COLUMNS[2]
 # A participant spends the sum of these, as far as a run has them.
 ENERGY_COLUMNS = ("rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j", "setup_energy_j")
 

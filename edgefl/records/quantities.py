@@ -116,6 +116,7 @@ SHORT_NAMES = {  # that `--measure` also knows
 }
 QUANTITIES: Mapping[str, Quantity] = {one.name: one for one in SUMMARY}
 COSTS = tuple(one for one in SUMMARY if one.at_target)  # of a target, and of the whole run
+TOTALS = tuple(one.name for one in COSTS if not one.when)  # those that every run has
 _TARGET_COLUMNS = tuple(cost.column_at_target for cost in COSTS)
 
 # In these two tables <key> and <A> stand for keys that vary and for targets.

@@ -332,5 +332,6 @@ def _array(column: ResultColumn, cells: list[str]) -> npt.NDArray[Any]:
     values = np.array([float(cell) if cell else np.nan for cell in cells], dtype=np.float64)
     is_count = column.type is int and column.name != "round"  # extra rounds of sessions have negative numbers
     if np.any(np.abs(values) > LARGEST) or (is_count and np.any(values < 0)):
-        raise ValueError(f"{column.name}: must be {'a count' if is_count else 'a finite number'}")
+        kind = "a count" if is_count else f"a number up to {LARGEST:g}"
+        raise ValueError(f"{column.name}: must be {kind}")
     return values

@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 from edgefl.core.errors import InputError
 from edgefl.core.units import Unit, as_number, digits, percent, quantity, units_of_key
 from edgefl.records.ledger import Columns
-from edgefl.records.quantities import COSTS, costs_of, quantities_of
+from edgefl.records.quantities import TOTALS, costs_of, quantities_of
 from edgefl.results.csv_format import csv_cell
 from edgefl.results.integrity import WHAT_IF_FILE
 from edgefl.results.reader import text_of
 
-TOTALS = tuple(cost.name for cost in COSTS if not cost.when)  # that each row has
 TEXTS = ("key", "value", "refused")
 AGAIN = "remove the file, and run edgefl what-if again"
 

@@ -7,15 +7,7 @@ from typing import Any
 from edgefl.core.section import dotted, shown
 from edgefl.scenario import presets
 from edgefl.scenario.key_index import DATASET, keys_of_members, keys_of_sections, places
-from edgefl.scenario.key_words import (
-    guessed_keys,
-    inside,
-    meant_keys,
-    plain_word,
-    sentence,
-    sweep_keys,
-    synonyms,
-)
+from edgefl.scenario.key_words import guessed_keys, inside, meant_keys, plain_word, sentence, sweep_keys, synonyms
 from edgefl.scenario.number_forms import plain
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.written_units import converted, stem_and_unit
@@ -55,7 +47,9 @@ def not_indented(wrong: Wrong) -> str | None:
     """Answer a key beside its empty section."""
     beside = value_at(wrong.raw, wrong.path[:-1])
     key = "kind" if wrong.key == DATASET else wrong.name  # a dataset's name may stand under it, too
-    for name, content in beside.items() if isinstance(beside, Mapping) else ():
+    if not isinstance(beside, Mapping):
+        return None
+    for name, content in beside.items():
         section = dotted((*wrong.path[:-1], name))
         inner = f"{section}.{key}"
         is_kind = key == "kind" and key in beside and section in places()

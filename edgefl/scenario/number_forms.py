@@ -78,11 +78,11 @@ def _instead(text: str, path: KeyPath, value: Any) -> str | None:
     """Return what to write instead of a wrong number; None if that is unknown."""
     names = [part for part in path if isinstance(part, str)]
     if isinstance(value, list):
-        return _in_place_of_list(text, path)
+        return _instead_of_list(text, path)
     if isinstance(value, dict):
-        return _in_place_of_keys(text, value)
+        return _instead_of_keys(text, value)
     if isinstance(value, str):
-        return _in_place_of_text(text, names, value)
+        return _instead_of_text(text, names, value)
     if isinstance(value, OneOrThousand):
         return f"write {value:.0f}, or {1000 * value:.0f} if the point separates thousands"
     if isinstance(value, float) and names[-1:] and names[-1] in COUNTS and 0 < value < 1:
@@ -90,7 +90,7 @@ def _instead(text: str, path: KeyPath, value: Any) -> str | None:
     return None
 
 
-def _in_place_of_list(text: str, path: KeyPath) -> str | None:
+def _instead_of_list(text: str, path: KeyPath) -> str | None:
     if A_DISTRIBUTION in text:
         of_file = f"{{file: x.csv, column: {path[-1]}}}"
         return f"write {{uniform: [a, b]}} for a range, {{choice: [..]}} to draw one of several, or {of_file}"
@@ -104,7 +104,7 @@ def _in_place_of_list(text: str, path: KeyPath) -> str | None:
     return instead
 
 
-def _in_place_of_text(text: str, names: Sequence[str], value: str) -> str | None:
+def _instead_of_text(text: str, names: Sequence[str], value: str) -> str | None:
     if names[-1:] == ["participants"] and value.lower() in {"all", "max"}:
         return "write the number of devices"
     # The key that names the unit may have numbers in a list or in a distribution below it.
@@ -113,7 +113,7 @@ def _in_place_of_text(text: str, names: Sequence[str], value: str) -> str | None
     return drawn or remedy(value.strip(" \n"), key, whole=text.startswith(A_WHOLE_NUMBER))
 
 
-def _in_place_of_keys(text: str, value: Mapping[Any, Any]) -> str | None:
+def _instead_of_keys(text: str, value: Mapping[Any, Any]) -> str | None:
     """Return what to write instead of keys such as {min: 1, max: 2}: a range if devices may differ, else a number."""
     numbers = [plain(item) for item in value.values() if isinstance(item, int | float) and not isinstance(item, bool)]
     if A_DISTRIBUTION not in text:

@@ -1,6 +1,7 @@
 """The source of a scenario: the file and line of every key, which messages about faults name."""
 
 import codecs
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -58,7 +59,9 @@ class Source:
     def fault(self, path: KeyPath, text: str) -> str:
         """Return one line with the place and the key of a fault, and what is wrong."""
         key = ".".join(str(part) for part in path)
-        text += self._preset_of(path)
+        named = re.findall(r"\b(?:radio|devices)\.\w+", text)
+        remarks = [self._preset_of(path), *(self._preset_of(tuple(name.split("."))) for name in named)]
+        text += next(filter(None, remarks), "")
         for overridden, where in self.overrides.items():
             # Blame an override for faults at its key, in a section that contains it, and in anything below it.
             if path and path[: len(overridden)] == overridden[: len(path)]:

@@ -92,27 +92,39 @@ def _grid(wrong: Wrong, key: str) -> str:
     return f"{wrong.fault}: one is needed; a sweep file runs several, as grid: {{{key}: {on_one_line(wrong.value)}}}"
 
 
-def entries(wrong: Wrong) -> str | None:
-    """Answer keys or a number where a list belongs, such as {phone: {count: 10}}."""
-    value = wrong.value
-    if isinstance(value, str) and re.match(r"-\S", value):
-        return f"{wrong.fault}: a space is missing after each dash: write - {value[1:].split()[0]}"
-    if not isinstance(value, Mapping):
-        several = re.split(r"[,;\s]+", str(value))
-        number = remedy(str(value), "") if isinstance(value, str) else f"write {value}"
-        if len(several) > 1 and all(re.fullmatch(DIGITS, one) for one in several) and not re.match("0,", value):
-            number = f"write {', '.join(several)}"
-        if f"{wrong.key}.name" in keys_of_sections():
-            return f'{wrong.fault}: begin each of its entries with "- name: ..."'
-        if number is None or not number.startswith("write ") or isinstance(value, bool):
-            return None
-        return f"{wrong.fault}: write [{number.removeprefix('write ')}]"
-    entries: list[Any] = list(value.values())
-    if f"{wrong.key}.name" in keys_of_sections() and all(isinstance(entry, Mapping) for entry in entries):
-        entries = [{"name": name, **entry} for name, entry in value.items()]
-    elif not all(isinstance(entry, int | float) for entry in entries):
+def dashes(wrong: Wrong) -> str | None:
+    """Answer entries whose dashes have no space behind them."""
+    if not isinstance(wrong.value, str) or not re.match(r"-\S", wrong.value):
         return None
-    return f"{wrong.fault}: write {on_one_line(entries)}"
+    return f"{wrong.fault}: a space is missing after each dash: write - {wrong.value[1:].split()[0]}"
+
+
+def single_entry(wrong: Wrong) -> str | None:
+    """Answer a number, or several in one text, where a list belongs."""
+    value = wrong.value
+    if isinstance(value, Mapping):
+        return None
+    if f"{wrong.key}.name" in keys_of_sections():
+        return f'{wrong.fault}: begin each of its entries with "- name: ..."'
+    number = remedy(str(value), "") if isinstance(value, str) else f"write {value}"
+    several = re.split(r"[,;\s]+", str(value))
+    if len(several) > 1 and all(re.fullmatch(DIGITS, one) for one in several) and not re.match("0,", value):
+        number = f"write {', '.join(several)}"
+    if number is None or not number.startswith("write ") or isinstance(value, bool):
+        return None
+    return f"{wrong.fault}: write [{number.removeprefix('write ')}]"
+
+
+def entries(wrong: Wrong) -> str | None:
+    """Answer keys where a list belongs, such as {phone: {count: 10}}."""
+    if not isinstance(wrong.value, Mapping):
+        return None
+    listed: list[Any] = list(wrong.value.values())
+    if f"{wrong.key}.name" in keys_of_sections() and all(isinstance(entry, Mapping) for entry in listed):
+        listed = [{"name": name, **entry} for name, entry in wrong.value.items()]
+    elif not all(isinstance(entry, int | float) for entry in listed):
+        return None
+    return f"{wrong.fault}: write {on_one_line(listed)}"
 
 
 def list_of_lists(wrong: Wrong) -> str | None:
@@ -132,7 +144,9 @@ def other_word(wrong: Wrong) -> str | None:
 
 def dataset(wrong: Wrong) -> str | None:
     """Answer a dataset with its keys within it."""
-    for key, name in wrong.value.items() if isinstance(wrong.value, Mapping) else ():
+    if not isinstance(wrong.value, Mapping):
+        return None
+    for key, name in wrong.value.items():
         if key in {"kind", *NAMES_OF_KINDS} and isinstance(name, str):
             rest = {other: item for other, item in wrong.value.items() if other != key}
             written = {"dataset": meant_member("dataset", name) or name, **rest}

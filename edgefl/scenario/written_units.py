@@ -1,6 +1,7 @@
 """The units that people write after numbers, such as MHz, and those that the endings of keys name, such as `_hz`."""
 
 import math
+from itertools import chain
 
 from edgefl.core.words import words_of
 
@@ -22,12 +23,9 @@ def stem_and_unit(key: str) -> tuple[str, str]:
         if key.endswith(ending):
             return key.removesuffix(ending), unit
     stem, _, ending = key.rpartition("_")
-    for name in (
-        name for sizes in (*words_of(__file__, FILE)["sizes"], words_of(__file__, FILE)["levels_w"]) for name in sizes
-    ):
-        if ending == name.lower():
-            return stem, name
-    return "", ""
+    units = words_of(__file__, FILE)
+    names = chain(*units["sizes"], units["levels_w"])
+    return next(((stem, name) for name in names if ending == name.lower()), ("", ""))
 
 
 def converted(number: float, written: str, wanted: str) -> float | None:

@@ -40,15 +40,6 @@ class Property:
     cases: Iterable[tuple[Any, ...]] = ((),)  # arguments for which it must hold
 
 
-def returns(method: str, wanted: Numbers, *args: Any) -> Property:
-    """Return the property that a method returns certain numbers."""
-
-    def holds(calls: Calls) -> None:
-        calls.array(method, wanted, *args)
-
-    return Property(RETURNS, holds)
-
-
 def accepts(given: str, *args: Any) -> Property:
     """Return the property that a member's own `check` takes what it is checked with."""
 

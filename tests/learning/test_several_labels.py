@@ -423,7 +423,7 @@ WRONG = {
         {"train_y": np.zeros(4, int), "ignore_index": 0},
         r"ignore_index is for the labels of tokens or pixels, .* train_y is int64 \[4\]: leave it out",
     ),
-    "numbers of pixels": ({"train_y": np.full((4, 3, 3), 0.5)}, r"y must be one number a sample, .* got \[4, 3, 3\]"),
+    "numbers of pixels": ({"train_y": np.full((4, 3, 3), 0.5)}, r"say y.reshape\(len\(y\), -1\), or y.astype\(int\)"),
     "unequal lengths": (
         {"train_y": [[0, 1], [0, 1, 1]]},
         "train_y has rows of unequal lengths: pad them .* labels of tokens with -100",

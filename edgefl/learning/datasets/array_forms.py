@@ -37,8 +37,6 @@ def as_arrays(value: Any) -> str:
 
 def as_dataset(value: Any) -> str:
     """Return what to write instead of arrays or a mapping as the dataset, as the end of a message; "" if unknown."""
-    if isinstance(value, Mapping) and isinstance(value.get("kind"), str):
-        return f": write dataset: {value['kind']}, with its keys beside it"
     is_four = isinstance(value, tuple | list) and len(value) == 4
     if is_four or (isinstance(value, Mapping) and "train_x" in value) or as_arrays(value):
         return ": give edgefl.arrays(train_x, train_y, test_x, test_y)"

@@ -57,7 +57,7 @@ def arrays(
         test_y: their labels.
         classes: K; one more than the highest label if not given.
         mean: of standardisation, in the units of the samples; one for all, or one for each channel.
-        std: standard deviation; by default bytes are standardised over all training values, other numbers are not.
+        std: its standard deviation; by default bytes are standardised over all training values, and no other numbers.
         owner: [n] owner of each training sample, from 0, for the partition `natural`.
         test_owner: [m] owner of each test sample.
         ignore_index: another label of tokens or pixels that do not count, such as 255.

@@ -13,7 +13,9 @@ from edgefl.learning.datasets.base import Arrays
 from edgefl.learning.datasets.cache import cached
 from edgefl.learning.datasets.npz import checked
 
-ROWS, COLUMNS, SIDE_PX = 40, 50, 32  # of images in a mosaic, and of an image
+ROWS = 40  # of images in a mosaic
+COLUMNS = 50
+SIDE_PX = 32  # of an image
 FORM = "labels.npz with train_y and test_y, and mosaics of 40 x 50 images in train/*.webp and test/*.webp"
 
 

@@ -146,7 +146,8 @@ def _problem(x: Array, y: Array, classes: Any) -> str | None:
 
 def _problem_of_numbers(x: Array, y: Array) -> str | None:
     if y.ndim not in {1, 2} or y.shape[0] != len(x) or y.size == 0:
-        return f"y must be one number a sample, [{len(x)}], or several, [{len(x)}, k], got {list(y.shape)}"
+        remedy = "say y.reshape(len(y), -1), or y.astype(int) if these are classes"
+        return f"y must be one number a sample, [{len(x)}], or several, [{len(x)}, k], got {list(y.shape)}: {remedy}"
     # Comparisons with NaN are false, so this one finds it, too.
     if not -LARGEST <= y.min() <= y.max() <= LARGEST:
         return "y holds NaN or values that are too large for 32 bits"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.units import percent, score
-from edgefl.records.quantities import SUMMARY, Quantity
+from edgefl.records.quantities import SUMMARY, TOTALS, Quantity
 from edgefl.results import metrics
 from edgefl.results.differing_keys import PLAN_KEYS
 from edgefl.results.labels import labels
@@ -21,7 +21,6 @@ ComparisonRow = dict[str, Any]
 NO_COSTS: Mapping[str, Floats] = {}
 NO_TOTALS: Mapping[str, float | None] = {}
 OWN_KEYS = ("name", "label", "targets", "algorithm")  # may differ between runs that are still comparable
-COSTS = ("rounds", "time_s", "energy_j")
 SPEED_UPS = ("rounds_speedup", "time_speedup", "energy_speedup")  # one for each of these costs
 
 
@@ -191,7 +190,7 @@ def _row(
         "differs": ", ".join(_differing_keys(reference.scenario, run.scenario)),
     }
     _, *costs = metrics.total(run.curve)  # without the flag whether a target was reached
-    row |= zip(COSTS, costs, strict=True)
+    row |= zip(TOTALS, costs, strict=True)
     row |= _accuracy_metrics(run.curve, reference.curve, options)
     row |= {"received": run.updates.received, "received_share": run.updates.received_share}
     row |= run.updates.losses | {"wasted_j": run.totals.get("wasted_j") or 0.0}
@@ -288,10 +287,10 @@ def _target_metrics(target: TargetAccuracy, run: AccuracyCurve, reference: Accur
     reach = metrics.reach(run, target.accuracy)
     reference_reach = metrics.reach(reference, target.accuracy)
     # All columns exist in all rows, as the rows are one table.
-    row: ComparisonRow = {"accuracy": target.accuracy} | dict.fromkeys((*COSTS, *SPEED_UPS))
+    row: ComparisonRow = {"accuracy": target.accuracy} | dict.fromkeys((*TOTALS, *SPEED_UPS))
     if reach.reached:
         _, *costs = reach
-        row |= zip(COSTS, costs, strict=True)
+        row |= zip(TOTALS, costs, strict=True)
     if run.tests.size and reference.tests.size:
         row |= zip(SPEED_UPS, metrics.speed_up(reference_reach, reach), strict=True)
     return row

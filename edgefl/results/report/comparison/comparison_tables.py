@@ -4,14 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from edgefl.core.units import ENERGY, NO_NUMBER, TIME, digits, points, quantity, score, spread
+from edgefl.records.quantities import TOTALS
 from edgefl.results.participation import LOSS_CAUSES
-from edgefl.results.report.comparison.comparison import (
-    COSTS,
-    SPEED_UPS,
-    Comparison,
-    ComparisonRow,
-    TargetAccuracy,
-)
+from edgefl.results.report.comparison.comparison import SPEED_UPS, Comparison, ComparisonRow, TargetAccuracy
 from edgefl.results.report.shared import describe
 
 SMALLEST_P = 1e-300  # smaller p-values are written as this bound
@@ -130,12 +125,12 @@ def _test_cell(row: ComparisonRow) -> str:
 def _target_cells(row: ComparisonRow, reference: ComparisonRow, target: TargetAccuracy) -> list[str]:
     """Return costs with their speed-ups; where a target was never reached, those of the whole run, as bounds."""
     if not row["tests"]:  # a run without learning neither reaches nor misses a target
-        return [NO_NUMBER] * len(COSTS)
+        return [NO_NUMBER] * len(TOTALS)
     prefix = f"to_{target.name}_"
     reached = row[f"{prefix}rounds"] is not None
     reference_reached = reference[f"{prefix}rounds"] is not None
     if reached:
-        costs = _cost_cells({key: row[prefix + key] for key in COSTS})
+        costs = _cost_cells({key: row[prefix + key] for key in TOTALS})
     else:
         costs = [f">{cost}" for cost in _cost_cells(row)]
     if not reached and not reference_reached:  # two bounds have no ratio

@@ -128,7 +128,7 @@ def _column(study: Study, measure: SweepMeasure) -> EstimateColumn:
     best = None
     # Where more is better, a run without a value has passed all that have one.
     passed = measure.higher_is_better and any(estimate.reached < estimate.n for estimate in estimates)
-    if measure.judges and not passed:
+    if measure.has_best and not passed:
         best = _best_point(estimates, higher_is_better=measure.higher_is_better)
     if best is None:
         return EstimateColumn(measure, estimates, None, [], [])

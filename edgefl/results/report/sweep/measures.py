@@ -29,7 +29,7 @@ class SweepMeasure(NamedTuple):
     bound: str = ""
     is_share: bool = False  # a fraction, shown in percent
     higher_is_better: bool = False  # whether the best point is the one with the highest value
-    judges: bool = True  # whether more or less is better
+    has_best: bool = True  # whether more or less is better
     optional: bool = False  # whether only some runs have it
 
 
@@ -76,7 +76,7 @@ def _measure(of: Quantity) -> SweepMeasure:
         of.bound,
         is_share=of.is_share,
         higher_is_better=of.better == "more",
-        judges=bool(of.better or of.at_target),
+        has_best=bool(of.better or of.at_target),
         optional=bool(of.when) or of.name not in QUANTITIES,
     )
 

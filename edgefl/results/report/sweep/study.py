@@ -13,20 +13,20 @@ import numpy as np
 from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.units import NO_NUMBER, PLAIN, Unit, as_number, fitting, units_of_key
-from edgefl.records.quantities import COSTS, INDEX_COLUMNS, SUMMARY, Quantity, index_column
+from edgefl.records.quantities import INDEX_COLUMNS, SUMMARY, TOTALS, Quantity, index_column
 from edgefl.records.swept_keys import LABEL, beside_label
 from edgefl.results.integrity import SUMMARY_FILE
 from edgefl.results.labels import SELF_EXPLAINING, labels
 from edgefl.results.member_titles import catalogue_at
 from edgefl.results.reader import FINISHED_STATUS, declared_in, json_of, text_of, yaml_of
 from edgefl.results.report.shared import describe
+from edgefl.results.scenario_tree import has_deadline, tree_of
 
 CONTENT_FILE = "sweep.yaml"
 INDEX_FILE = "index.csv"
 SCENARIO_FILE = "scenario.yaml"  # of a run
 ALGORITHM = "algorithm"
 NAMES = frozenset({LABEL, ALGORITHM, "sweep", "point"})  # keys whose values stand for themselves in labels
-TOTALS = tuple(one.name for one in COSTS if not one.when)  # every finished run has them
 REQUIRED_COLUMNS = ("point", "seed", "status", "error", "folder", *TOTALS, "final_accuracy", "best_accuracy")
 TEXT_COLUMNS = frozenset({"point", "status", "error", "folder"})
 FAILED_STATUS = "failed"
@@ -140,7 +140,7 @@ class Study:
         if not (folder / SCENARIO_FILE).is_file():
             return False
         scenario = yaml_of(folder, SCENARIO_FILE, text_of(folder, SCENARIO_FILE))
-        return describe.at(scenario, "server.deadline_s") is not None
+        return has_deadline(scenario)
 
     def run_folder(self, row: int) -> Path:
         """Return the result folder of a run, given by its row; refuse one outside the folder of the sweep.
@@ -307,7 +307,7 @@ def _category_texts(path: str, values: Sequence[str]) -> list[str]:
     """Return non-numeric values as short texts: members by their names, with the keys that tell them apart."""
     contents = [parsed(value) for value in values]
     if catalogue_at(path) is not None and all(values):
-        scenarios = [_nested(path, value) for value in contents]
+        scenarios = [tree_of({path: value}) for value in contents]
         names = labels(scenarios)
         if path not in SELF_EXPLAINING:  # the title of the key stands beside its values
             names = [name.removeprefix(f"{describe.bare(path)} ") for name in names]
@@ -318,13 +318,6 @@ def _category_texts(path: str, values: Sequence[str]) -> list[str]:
     if len(set(texts)) == len(texts):
         return texts
     return list(values)
-
-
-def _nested(path: str, value: Any) -> dict[str, Any]:
-    scenario: dict[str, Any] = {}
-    for key in reversed(path.split(".")):
-        scenario = {key: scenario or value}
-    return scenario
 
 
 def parsed(cell: str) -> Any:
