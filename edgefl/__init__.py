@@ -12,7 +12,7 @@ from edgefl.core.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from edgefl.api import compare, load, read, report, run, sweep, what_if
-    from edgefl.learning.datasets.arrays import arrays
+    from edgefl.learning.datasets.arrays import arrays, client_arrays
     from edgefl.results.result import Result
 
     __version__: str
@@ -23,6 +23,7 @@ __all__ = [
     "RunError",
     "__version__",
     "arrays",
+    "client_arrays",
     "compare",
     "load",
     "read",
@@ -34,6 +35,7 @@ __all__ = [
 
 _MODULES = {
     "arrays": "edgefl.learning.datasets.arrays",
+    "client_arrays": "edgefl.learning.datasets.arrays",
     "compare": "edgefl.api",
     "load": "edgefl.api",
     "read": "edgefl.api",

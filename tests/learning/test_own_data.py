@@ -179,6 +179,71 @@ def test_more_that_arrays_may_say(tmp_path):
     assert result.status == "finished"
 
 
+CLIENTS = (
+    (X[:3], Y[:3]),
+    (X[3:20], Y[3:20].tolist()),
+    (torch.from_numpy(X[20:30]), torch.from_numpy(Y[20:30])),
+)
+OWNER = np.repeat([0, 1, 2], [3, 17, 10])
+
+
+@pytest.mark.oracle
+def test_arrays_of_clients_make_a_device_of_each_with_its_samples():
+    clients = edgefl.run({**SMALL, "devices": {}, "data": {"dataset": edgefl.client_arrays(CLIENTS, X[30:], Y[30:])}})
+    assert clients.scenario["devices"]["count"] == 3
+    joined = {"dataset": edgefl.arrays(**FOUR, owner=OWNER), "partition": "natural"}
+    assert (clients.parameters == edgefl.run({**SMALL, "data": joined}).parameters).all()
+    fewer = {"dataset": edgefl.client_arrays(CLIENTS, X[30:], Y[30:]), "partition": "iid"}
+    equal = {"dataset": edgefl.arrays(**FOUR), "partition": "iid"}
+    given = [edgefl.run({**SMALL, "devices": {"count": 2}, "data": data}).parameters for data in (fewer, equal)]
+    assert (given[0] == given[1]).all()
+
+
+def test_clients_may_have_test_samples_of_their_own():
+    tests = ((X[30:34], Y[30:34]), ([], []), (X[34:], Y[34:]))
+    clients = [(*train, *test) for train, test in zip(CLIENTS, tests, strict=True)]
+    data = edgefl.client_arrays(clients, classes=9).load()
+    for name, value in {**FOUR, "owner": OWNER, "test_owner": [0] * 4 + [2] * 6, "classes": 9}.items():
+        assert np.array_equal(getattr(data, name), value), name
+
+
+WRONG_CLIENTS = {
+    "a mapping": (dict(enumerate(CLIENTS)), r": clients must be a list .*: say list\(clients.values\(\)\)$"),
+    "no client": ([], ": clients must be a list"),
+    "one client": (CLIENTS[0], r": clients\[0\] must be \(x, y\) or .*, got a ndarray$"),
+    "a dataset of torch": ([torch.utils.data.TensorDataset(torch.eye(3))], r": clients\[0\] must be .* say x, y = "),
+    "no test samples": (CLIENTS, ": test_x is missing"),
+    "test samples of some": ([CLIENTS[0], (*CLIENTS[1], X, Y)], r": clients\[0\] lacks test_x, .*: give it to all"),
+    "test samples of none": ([(*CLIENTS[0], [], [])], ": test: x must be .*: hold some samples back for it"),
+    "a client without samples": ([CLIENTS[0], ([], [])], r": clients\[1\] has no training samples: leave"),
+    "labels that are lacking": (
+        [CLIENTS[0], (X, Y[:7])],
+        r": clients\[1\]: train_y must have one .*got \[7\] and \[40,",
+    ),
+    "samples of another shape": (
+        [CLIENTS[0], (X[:, 0], Y)],
+        r": clients\[1\]: train_x must be of one kind .*\[40, 5\] af",
+    ),
+    "samples of another type": (
+        [CLIENTS[0], (X / 255, Y)],
+        r": clients\[1\]: train_x .* float64 \[40, 3, 5\] after uint8",
+    ),
+}
+
+
+@pytest.mark.parametrize(("clients", "message"), WRONG_CLIENTS.values(), ids=WRONG_CLIENTS)
+def test_wrong_arrays_of_clients_are_refused_in_one_line(clients, message):
+    with pytest.raises(InputError, match=rf"^edgefl\.client_arrays{message}"):
+        edgefl.client_arrays(clients)
+
+
+def test_test_samples_are_given_once_and_a_bare_list_of_clients_is_answered():
+    with pytest.raises(InputError, match="test_x excludes test samples of the clients"):
+        edgefl.client_arrays([(*CLIENTS[0], X, Y)], X, Y)
+    with pytest.raises(InputError, match=r": give edgefl\.client_arrays\(clients, test_x, test_y\)$"):
+        edgefl.load({"data": {"dataset": list(CLIENTS)}})
+
+
 def test_statistics_of_bytes_are_measured_and_numbers_are_taken_as_they_are():
     data = own_data(FOUR, "here")
     assert (data.mean, data.std) == pytest.approx((X[:30].mean(), X[:30].std()))

@@ -37,6 +37,8 @@ def as_arrays(value: Any) -> str:
 
 def as_dataset(value: Any) -> str:
     """Return what to write instead of arrays or a mapping as the dataset, as the end of a message; "" if unknown."""
+    if isinstance(value, list) and all(isinstance(part, list | tuple) and len(part) in (2, 4) for part in value):
+        return ": give edgefl.client_arrays(clients, test_x, test_y)"
     is_four = isinstance(value, tuple | list) and len(value) == 4
     if is_four or (isinstance(value, Mapping) and "train_x" in value) or as_arrays(value):
         return ": give edgefl.arrays(train_x, train_y, test_x, test_y)"

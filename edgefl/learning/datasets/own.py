@@ -43,7 +43,7 @@ def own_data(found: Mapping[str, Any], where: str, giving_classes: str = IN_A_MA
     unknown = [str(name) for name in found if name not in KNOWN]
     if unknown:
         _refuse(where, f"has an unknown {unknown[0]}; known: {', '.join(KNOWN)}")
-    arrays: Arrays = {name: _array(found[name], name, where) for name in NAMES}
+    arrays: Arrays = {name: array_of(found[name], name, where) for name in NAMES}
     if found.get(IGNORE) is not None:
         arrays = _without_ignored(arrays, found[IGNORE], where)
     arrays = checked(arrays, where, lambda x, y: _problem(x, y, found.get("classes")))
@@ -218,7 +218,8 @@ def _given_classes(given: Any, highest: int, where: str) -> int:
     return classes
 
 
-def _array(value: Any, name: str, where: str) -> Array:
+def array_of(value: Any, name: str, where: str) -> Array:
+    """Return what a user gives as an array of numbers or texts; raises an InputError if it is none."""
     parts = value if isinstance(value, list | tuple) else ()
     if np.ma.is_masked(value) or any(np.ma.is_masked(part) for part in parts):
         _refuse(where, f"{name} has masked values: fill them with .filled(...), or leave their samples out")
@@ -245,7 +246,8 @@ def _array(value: Any, name: str, where: str) -> Array:
 def _problem_of_objects(value: Any, parts: Sequence[Any]) -> str:
     """Return why a value with these parts is not an array of numbers, and what to do."""
     if len({len(part) for part in parts if hasattr(part, "__len__")}) > 1:
-        return f"has rows of unequal lengths: pad them to one length, labels of tokens with {IGNORED}"
+        text = f"has rows of unequal lengths: pad them to one length, labels of tokens with {IGNORED}"
+        return f"{text}; lists of arrays, one a client, are for edgefl.client_arrays"
     if value is None:
         return "is missing, got None: give samples and labels for training and for tests"
     text = f"must be an array of numbers, got a {type(value).__name__}"
@@ -256,7 +258,7 @@ def _problem_of_objects(value: Any, parts: Sequence[Any]) -> str:
 
 def _statistic(value: Any, name: str, x: Array, where: str) -> float | Array:
     """Return a mean or standard deviation in the form of `Data`."""
-    array = _array(value, name, where)
+    array = array_of(value, name, where)
     if array.ndim == 1 and x.ndim == 4 and len(array) == x.shape[1]:
         array = array.reshape(-1, 1, 1)  # of each channel
     is_numbers = array.dtype.kind in "iuf" and array.size > 0 and bool(np.isfinite(array).all())
@@ -280,7 +282,7 @@ def _fits(statistic: tuple[int, ...], sample: tuple[int, ...]) -> bool:
 
 
 def _owners(value: Any, name: str, count: int, where: str, *, both: bool) -> Array:
-    array = _array(value, name, where)
+    array = array_of(value, name, where)
     lowest = -1  # a test sample whose owner has no training samples
     if name == "owner":
         lowest = 0
