@@ -1,7 +1,7 @@
 """Per-device numbers as keys of a scenario: a constant, or a distribution, within bounds.
 
 To add such a key to the section `devices`: a field of `Hardware` with one of the types at the end of this file, a line
-at the end of `ATTRIBUTES`, and `devices.draw(...)` where the number is needed.
+at the end of `attributes.yaml`, and `devices.draw(...)` where the number is needed.
 """
 
 from typing import Annotated, Any, ClassVar
@@ -26,6 +26,7 @@ from edgefl.core.distributions import (
 from edgefl.core.errors import InputError
 from edgefl.core.section import fault, shown
 from edgefl.core.streams import Streams
+from edgefl.core.words import words_of
 
 
 class PerDevice:
@@ -129,51 +130,7 @@ PerDeviceShare = Annotated[Distribution, SHARE]
 Efficiency = Annotated[Distribution, EFFICIENCY]
 Hour = Annotated[Distribution, HOUR]
 
-ATTRIBUTES = {
-    "cpu_hz": "devices.cpu_hz",
-    "flops_per_cycle": "devices.flops_per_cycle",
-    "capacitance": "devices.capacitance",
-    "tx_power_dbm": "devices.tx_power_dbm",
-    "rx_power_w": "devices.rx_power_w",
-    "height_m": "devices.height_m",
-    "speed_mps": "mobility.speed_mps",
-    "idle_power_w": "devices.idle_power_w",
-    "availability": "churn.probability",
-    "peak": "churn.peak_s",
-    "capacity_j": "devices.battery.capacity_j",
-    "start": "devices.battery.start",
-    "idle_w": "devices.battery.idle_w",
-    "charging_w": "devices.battery.charging.power_w",
-    "from_h": "devices.battery.charging.from_h",
-    "to_h": "devices.battery.charging.to_h",
-    "data_share": "devices.data_share",
-    "p0_dbm": "devices.power_control.p0_dbm",
-    "alpha": "devices.power_control.alpha",
-    "pa_efficiency": "devices.radio_energy.pa_efficiency",
-    "circuit_w": "devices.radio_energy.circuit_w",
-    "drx_tail_s": "devices.radio_energy.drx_tail_s",
-    "drx_tail_w": "devices.radio_energy.drx_tail_w",
-    "base_w": "devices.battery.base_w",
-    "cpu_static_w": "devices.cpu_static_w",
-    "setup_s": "devices.setup_s",
-    "setup_j": "devices.setup_j",
-    "rx_j_per_mbit": "devices.radio_energy.rx_j_per_mbit",
-    "tx_j_per_mbit": "devices.radio_energy.tx_j_per_mbit",
-    "convolution_flops_per_s": "devices.compute.convolution_flops_per_s",
-    "matmul_flops_per_s": "devices.compute.matmul_flops_per_s",
-    "grouped_flops_per_s": "devices.compute.grouped_flops_per_s",
-    "bandwidth_bytes_per_s": "devices.compute.bandwidth_bytes_per_s",
-    "group_s": "devices.compute.group_s",
-    "step_s": "devices.compute.step_s",
-    "speed": "devices.compute.speed",
-    "slowdown": "devices.compute.throttling.slowdown",
-    "heat_s": "devices.compute.throttling.heat_s",
-    "cool_s": "devices.compute.throttling.cool_s",
-    "capacity_mah": "devices.battery.capacity_mah",
-    "voltage_v": "devices.battery.voltage_v",
-    "memory_bytes": "devices.memory_bytes",
-}
-"""The scenario key of each attribute. An attribute's position keys its draws: append new ones, and never reorder."""
+ATTRIBUTES: dict[str, str] = words_of(__file__, "attributes.yaml")
 
 
 def draw(name: str, distribution: Distribution, bound: PerDevice, ids: Ids, streams: Streams) -> Floats:

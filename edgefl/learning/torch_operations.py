@@ -11,6 +11,8 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
+from edgefl.core.words import words_of
+
 MOVES = frozenset(  # functions that create, copy or pick elements, and compute nothing; views are known by a flag
     (
         "_local_scalar_dense", "_to_copy", "arange", "cat", "clone", "copy", "empty", "empty_like", "empty_strided",
@@ -19,24 +21,7 @@ MOVES = frozenset(  # functions that create, copy or pick elements, and compute 
         "ones_like", "repeat", "roll", "scalar_tensor", "scatter", "set", "stack", "zero", "zeros", "zeros_like",
     )
 )  # fmt: skip
-PER_ELEMENT = {  # operations for each element, if these are more than one
-    "_log_softmax": 5,  # maximum, difference, exponential, sum, difference
-    "_softmax": 5,  # maximum, difference, exponential, sum, quotient
-    "addcdiv": 2,
-    "addcmul": 2,
-    "addmv": 2,
-    "dot": 2,  # product and sum, as for the next four
-    "linalg_vector_norm": 2,
-    "mv": 2,
-    "norm": 2,
-    "vdot": 2,
-    "lerp": 3,
-    "mse_loss": 3,  # difference, square, sum
-    "std": 3,
-    "std_mean": 3,
-    "var": 3,
-    "var_mean": 3,
-}
+PER_ELEMENT = words_of(__file__, "operations_per_element.yaml")
 
 
 class OperationCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]

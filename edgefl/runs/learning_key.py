@@ -80,10 +80,9 @@ def learning_setting(scenario: Scenario) -> str:
         "selection": content["server"]["selection"],
         "split": policy.cut_layer,
         "edges": edges,
+        "groups": [group.name for group in scenario.devices.groups],
         **{name: content[name] for name in LEARNING_SECTIONS},
     }
-    if scenario.training.variations:
-        setting["groups"] = [group.name for group in scenario.devices.groups]
     digests = [(plugin.path, plugin.sha256()) for plugin in plugins_in(scenario) if _concerns_learning(plugin.key)]
     if digests:
         setting["plugins"] = digests

@@ -14,6 +14,8 @@ class Scenario(Sections):
     @model_validator(mode="after")
     def _consistent(self) -> Scenario:
         names = [group.name for group in self.devices.groups]
-        self.training.know_groups(dict(zip(names, self.devices.borders, strict=False)))
+        borders = dict(zip(names, self.devices.borders, strict=False))
+        self.training.know_groups(borders)
+        self.algorithm.know_groups(borders)
         rules.check(self)
         return self

@@ -1,7 +1,7 @@
 """The section `devices`: the hardware of the population; defaults are Table I of the dynamic-devices paper.
 
-To add a key that devices may draw: a field of `Hardware` (or of `Battery`), a line at the end of `ATTRIBUTES` in
-`edgefl/core/per_device.py`, `devices.draw(...)` where the number is needed, and a row in `docs/devices.md`.
+To add a key that devices may draw: a field of `Hardware` (or of `Battery`), a line at the end of
+`edgefl/core/attributes.yaml`, `devices.draw(...)` where the number is needed, and a row in `docs/devices.md`.
 """
 
 from __future__ import annotations

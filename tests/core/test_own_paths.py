@@ -13,7 +13,7 @@ import edgefl
 from edgefl.cli.listing import CATALOGUES
 from edgefl.coordination.policies import POLICIES
 from edgefl.core.plugin_import import Access
-from edgefl.learning.algorithms.feddisco import BASES
+from edgefl.learning.algorithms.reweighted import BASES
 from edgefl.reproductions.readings import READINGS
 from edgefl.reproductions.relations import RELATIONS
 

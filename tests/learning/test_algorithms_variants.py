@@ -17,7 +17,7 @@ from edgefl.learning.algorithms.fedar import FedAR
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.fedavgm import FedAvgM
 from edgefl.learning.algorithms.feddc import FedDC
-from edgefl.learning.algorithms.feddisco import BASES, FedDisco, disco_weights, discrepancy
+from edgefl.learning.algorithms.feddisco import FedDisco, disco_weights, discrepancy
 from edgefl.learning.algorithms.feddyn import FedDyn
 from edgefl.learning.algorithms.fednova import FedNova
 from edgefl.learning.algorithms.fedprox import FedProx
@@ -25,8 +25,10 @@ from edgefl.learning.algorithms.fedssg import FedSSG
 from edgefl.learning.algorithms.fedvarp import FedVarp
 from edgefl.learning.algorithms.fedvra import FedVRA
 from edgefl.learning.algorithms.mifa import Mifa
+from edgefl.learning.algorithms.reweighted import BASES
 from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.learning.algorithms.steps import initial_state
+from edgefl.learning.algorithms.weighted import Weighted
 from edgefl.learning.algorithms.wrapper import Wrapper
 from edgefl.learning.datasets.digits import Digits
 from edgefl.learning.models.fcn import Mlp
@@ -344,6 +346,64 @@ class TestFedDisco:
         members = {name: member for name, member in vars(Algorithm).items() if name[0] != "_"}
         hooks = {name for name, member in members.items() if inspect.isfunction(member) or isinstance(member, property)}
         assert {"check", "replays", "aggregate"} <= hooks <= set(vars(Wrapper))
+
+
+GROUPS = {"count": 3, "groups": [{"name": "phones", "count": 2}, {"name": "boards", "count": 1}]}
+TURNS = [[0, 1], [1, 2], [0, 1, 2]]
+
+
+class TestWeighted:
+    @pytest.mark.parametrize(
+        ("weights", "expected"),
+        [
+            ([3, 1, 2], (3, 1, 2)),
+            ({"file": "weights.csv", "column": "p"}, (3, 1, 2)),
+            ({"boards": 5, "phones": 2}, (2, 2, 5)),
+            ("uniform", (1, 1, 1)),
+        ],
+        ids=str,
+    )
+    def test_participants_count_by_the_weights_of_their_device(self, weights, expected, tmp_path, monkeypatch):
+        """The model moves by sum_k p_k (b_k - x) (1 - (1 - lr a_k)^2) / sum_k p_k over the participants k."""
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "weights.csv").write_text("q,p\n9,3\n9,1\n9,2\n")
+        run = quadratics({"kind": "weighted", "weights": weights}, 3, TURNS, devices=GROUPS)
+        found = edgefl.run(run, out="out").rounds["parameter"].to_numpy()
+        x = 0.0
+        for ids, model in zip(TURNS, found, strict=True):
+            p = np.array(expected)[ids]
+            taken = 1 - (1 - 0.05 * np.array([1, 2, 4])[ids]) ** 2
+            x += p / p.sum() @ ((np.array([1, -1, 3])[ids] - x) * taken)
+            assert model == pytest.approx(x, abs=1e-6)
+        (tmp_path / "weights.csv").unlink()
+        assert (models("out/scenario.yaml") == found).all()
+
+    @pytest.mark.parametrize("base", list(BASES.members))
+    def test_weights_by_samples_or_uniform_are_those_of_any_base(self, base):
+        """Moves of each device are those of its base; in a first round without memory, the model is their mean."""
+        algorithm = Weighted(base=BASES.load(base)(), weights="samples")
+        by_samples = Simulation(algorithm, FULL[:1], UNEQUAL).states[-1]["w"]
+        given = Weighted(base=BASES.load(base)(), weights=UNEQUAL)
+        assert torch.allclose(Simulation(given, FULL[:1], UNEQUAL).states[-1]["w"], by_samples, rtol=1e-12)
+        uniform = Weighted(base=BASES.load(base)(), weights="uniform")
+        assert not torch.allclose(Simulation(uniform, FULL[:1], UNEQUAL).states[-1]["w"], by_samples)
+
+    @pytest.mark.parametrize(
+        ("weights", "message"),
+        [
+            ({"phones": 1}, "algorithm.weights: lacks the group boards: give a number for each of: phones, boards"),
+            (
+                {"phones": 1, "bords": 1},
+                r'algorithm.weights.bords: unknown group \(did you mean "boards"\?\); devices.',
+            ),
+            ([1, 2], "algorithm: weights lists 2 devices, but there are 3: give one number for each"),
+            ([1, 0, 1], r"algorithm.weights: must be samples, uniform, a list .*, got \[1, 0, 1\]"),
+            ({"file": "no.csv", "column": "p"}, "algorithm.weights: .*no.csv: cannot be read"),
+        ],
+    )
+    def test_wrong_weights_are_refused_in_one_line(self, weights, message):
+        with pytest.raises(InputError, match=message):
+            edgefl.load(quadratics({"kind": "weighted", "weights": weights}, devices=GROUPS))
 
 
 class TestFedAR:

@@ -29,6 +29,7 @@ ALGORITHMS: Catalogue[Algorithm] = Catalogue(
         "moon": "edgefl.learning.algorithms.moon:Moon",
         "qfedavg": "edgefl.learning.algorithms.qfedavg:QFedAvg",
         "scaffold": "edgefl.learning.algorithms.scaffold:Scaffold",
+        "weighted": "edgefl.learning.algorithms.weighted:Weighted",
     },
     base=Algorithm,
     kind="algorithms",

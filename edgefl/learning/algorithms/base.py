@@ -235,6 +235,9 @@ class Algorithm(Member):
 
     # Before the first round.
 
+    def know_groups(self, borders: Mapping[str, tuple[int, int]]) -> None:
+        """Note the first device of each of `devices.groups`, and the first one after it, by the group's name."""
+
     def check(self, population: int) -> str | None:
         """Return why this algorithm cannot work with `population` devices; None if it can."""
         return None

@@ -2,65 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import NonNegativeFloat, model_validator
+from pydantic import NonNegativeFloat
 
 from edgefl.core.arrays import Floats, Ints
-from edgefl.core.catalogue import Catalogue
 from edgefl.core.errors import RunError
-from edgefl.core.section import fault_at
-from edgefl.learning.algorithms import ALGORITHMS
-from edgefl.learning.algorithms.base import Algorithm, Updates
-from edgefl.learning.algorithms.fedavg import FedAvg
-from edgefl.learning.algorithms.wrapper import Wrapper
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-AVERAGING = [  # algorithms whose server takes a mean over participants
-    "fedacg", "fedadagrad", "fedadam", "fedavg", "fedavgm", "feddc", "feddyn", "fedeve", "fednova", "fedprox", "fedssg",
-    "fedvra", "fedyogi", "moon", "scaffold",
-]  # fmt: skip
-BASES: Catalogue[Algorithm] = Catalogue(
-    noun="base algorithm",
-    members={name: ALGORITHMS.members[name] for name in AVERAGING},
-    base=Algorithm,
-    kind="algorithms",
-)
+from edgefl.learning.algorithms.base import Updates
+from edgefl.learning.algorithms.reweighted import Reweighted
 
 
-class FedDisco(Wrapper):
+class FedDisco(Reweighted):
     """FedDisco: less weight for devices whose labels are far from uniform (Ye et al., ICML 2023, eq. 6).
 
     Its weights replace those with which `base` averages over participants. The FedSSG paper compares with FedDisco on
     top of FedDyn.
     """
 
-    base: Annotated[Algorithm, BASES] = FedAvg()  # The algorithm whose weights are replaced.
     a: NonNegativeFloat = 0.5  # Weight of the distance.
     b: NonNegativeFloat = 0.1  # Added to every device's weight.
     distance: Literal["kl", "l1", "l2", "cosine"] = "kl"  # Distance between a device's labels and the reference.
     # The labels with which a device's are compared, uniform ones, those of all devices (global) or of the test set.
     reference: Literal["uniform", "global", "test"] = "uniform"
 
-    @model_validator(mode="after")
-    def _check_base(self) -> FedDisco:
-        if isinstance(self.base, FedAvg) and self.base.mode == "wait":
-            raise fault_at(("base", "mode"), "feddisco weighs the participants of one round: set it to cap")
-        return self
-
     @property
     def needs_classes(self) -> bool:
         """True: it weighs devices by their classes."""
         return True
 
-    def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """Aggregate as `base` does, with the weights of `disco_weights`: `w + sum_k a_k delta_k` for FedAvg.
+    def new_weights(self, updates: Updates) -> Floats:
+        """Return the weights [C] of `disco_weights`.
 
         Raises:
             RunError: labels are not known, or devices have labels that the reference lacks (an infinite distance).
@@ -72,8 +46,7 @@ class FedDisco(Wrapper):
         if not np.isfinite(distance).all():
             text = f"FedDisco: devices have labels that the reference {self.reference} lacks"
             raise RunError(f"{text}: take another reference or distance")
-        weights = disco_weights(updates.samples, distance, self.a, self.b)
-        return self.base.aggregate(server, replace(updates, weights=weights))
+        return disco_weights(updates.samples, distance, self.a, self.b)
 
     def reference_counts(self, updates: Updates) -> Floats:
         """Return the samples of each class [classes] in the reference distribution."""

@@ -7,9 +7,9 @@ from edgefl.learning.algorithms.base import Algorithm
 
 FLAGS = ("needs_gradient", "replays", "needs_only_mean", "weighs_population", "uploads_changes", "needs_classes")
 HOOKS = (  # in the order in which a run calls them
-    "check", "server_state", "device_rows", "client_state", "own_models", "awaited", "admit", "waits", "broadcast",
-    "downlink", "sent_once", "labels", "references", "loss", "added_loss", "correct", "decay", "finish", "derived",
-    "remember", "aggregate", "trace", "contributors", "carried_over", "share_in_means",
+    "know_groups", "check", "server_state", "device_rows", "client_state", "own_models", "awaited", "admit", "waits",
+    "broadcast", "downlink", "sent_once", "labels", "references", "loss", "added_loss", "correct", "decay", "finish",
+    "derived", "remember", "aggregate", "trace", "contributors", "carried_over", "share_in_means",
 )  # fmt: skip
 
 
