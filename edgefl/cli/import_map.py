@@ -24,12 +24,18 @@ def add_import_map(verbs: Any) -> None:
         metavar=("X", "Y"),
         nargs=2,
         type=float,
-        default=(0.0, 0.0),
-        help="point of the source, in metres, that becomes (0, 0)",
+        help="point of the source that becomes (0, 0): X Y in metres, or LATITUDE LONGITUDE (default: their mean)",
     )
     parser.add_argument("--step-m", metavar="METRES", type=float, help="csv: distance of the grid's points")
     parser.add_argument(
         "--power-dbm", metavar="DBM", type=float, help="csv: power of one resource element of the reference signal"
+    )
+    parser.add_argument(
+        "--columns",
+        metavar="NAME=COLUMN",
+        nargs="+",
+        default=[],
+        help='csv: names of columns in the file, such as rsrp_dbm="SS-RSRP [dBm]" x_m=Longitude y_m=Latitude',
     )
     parser.add_argument("--receivers", metavar="SET", type=int, help="deepmimo: the set of receivers (default: first)")
     parser.add_argument("--overwrite", action="store_true", help="replace an earlier map")
@@ -55,7 +61,8 @@ def _import_map(options: argparse.Namespace) -> int:
     if options.step_m is not None and not options.step_m > 0:
         raise InputError(f"--step-m: must be > 0, got {options.step_m:g}")
     chosen = ImportOptions(
-        origin_m=tuple(options.origin),
+        origin=options.origin and tuple(options.origin),
+        columns=dict(text.partition("=")[::2] for text in options.columns),
         step_m=options.step_m,
         power_dbm=options.power_dbm,
         receivers=options.receivers,
@@ -83,6 +90,9 @@ def _described(made: Any) -> list[str]:
     if made.sites_m is not None:
         places = ", ".join(f"[{x:g}, {y:g}]" for x, y in made.sites_m.tolist())
         lines.append(f"stations      [{places}]")
+    if made.origin_deg is not None:
+        latitude, longitude = made.origin_deg
+        lines.append(f"origin        [{latitude:.6f}, {longitude:.6f}], latitude and longitude of (0, 0)")
     lines.append(f"radius        {made.radius_m():g} m around (0, 0)")
     lines.append(f"held out      {_errors(held_out_errors_db(made.x_m, made.y_m, gains_db))}")
     return lines

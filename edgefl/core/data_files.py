@@ -2,9 +2,10 @@
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from io import BufferedReader
 from itertools import chain
 from math import inf, isfinite, nan
@@ -15,8 +16,10 @@ from edgefl.core.errors import InputError
 from edgefl.core.files import text_lines
 from edgefl.core.packed_files import unpacked
 from edgefl.core.section import nearest, shown
+from edgefl.core.units import as_number
 
-_DATE = re.compile(r"\d{4}([-.])\d\d\1\d\d")  # the beginning of a timestamp, and of no number
+_DATE = re.compile(r"\d{4}([-.])\d\d\1\d\d|\d\d:\d\d:\d\d")  # the beginning of a timestamp, and of no number
+_CLOCK = re.compile(r"\d\d:\d\d:\d\d([.,]\d+)?")  # a time of day
 _DOTTED = re.compile(r"(\d{4})\.(\d\d)\.(\d\d)_(\d\d)\.(\d\d)\.(\d\d)")  # a timestamp of G-NetTrack
 EXAMPLE = "2024-05-01T12:00:00Z"  # of a timestamp
 ENDLESS = "inf"  # may stand among timestamps
@@ -29,11 +32,17 @@ OTHER_KINDS = {
     b"PK\3\4": "is a spreadsheet or an archive: save it as CSV",
     b"PAR1": "is a Parquet file: save it as CSV",
     b"\x1f\x8b": "is packed by gzip: let its name end in .csv.gz",
+    b"{": "is JSON, and no table: name its format, or save it as CSV",
 }
-OTHER_SEPARATORS = {";": "';'", "\t": "tabs", "|": "'|'"}
+SEPARATORS = (",", ";", "\t")  # beside ';' and tabs, decimals may have commas
+KNOWN = Path(__file__).with_name("known_columns.csv")
+DEGREES = "deg"
+FACTORS = {"kbit/s": 1e3}  # from units of known columns to those of edgefl
+NOT_MEASURED = frozenset({"", "-"})  # cells of logs
+MOST_NAMES = 50  # of a file's columns in a message
 DIGITS_OF_THOUSANDS = 3
 _SURROGATE = re.compile("[\ud800-\udfff]")  # what `text_lines` makes of bytes that are not UTF-8
-_DECIMAL_COMMA = re.compile(r"([+-]?\d+),(\d+)")
+_DECIMAL_COMMA = re.compile(r"([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)")
 
 
 class NotReadable(Exception):  # noqa: N818 - the name says what happened
@@ -62,12 +71,11 @@ def faults_in(place: Path | str) -> Iterator[None]:
         raise InputError(f"{place}: is not a text in UTF-8") from None
 
 
-class MissingColumn(NotReadable):
-    """The header, whose names are `header`, lacks a column."""
+class Origin(NamedTuple):
+    """Where a column of edgefl stands in a file."""
 
-    def __init__(self, text: str, line: int, header: Sequence[str]) -> None:
-        super().__init__(text, line)
-        self.header = header
+    name: str  # in the file's header
+    unit: str = ""  # of its known columns; "": that of edgefl
 
 
 class CsvRow(NamedTuple):
@@ -76,10 +84,32 @@ class CsvRow(NamedTuple):
     line: int
     cells: dict[str, str]
     timestamps: dict[str, str] | None = None  # as written, by column, where the cells have seconds in their place
+    origins: Mapping[str, Origin] = {}  # of the columns asked for
 
     def as_written(self, column: str) -> str:
         """Return a cell as in the file."""
         return (self.timestamps or self.cells)[column]
+
+    def name_of(self, column: str) -> str:
+        """Return the file's name for a column."""
+        return self.origins[column].name
+
+    def are_in_degrees(self, columns: Sequence[str]) -> bool:
+        """Return whether the file's names for the columns of a place say that they are in degrees.
+
+        Raises:
+            NotReadable: one says so, and another has edgefl's own name, which says metres.
+        """
+        if all(self.origins[column].unit != DEGREES for column in columns):
+            return False
+        for column in columns:
+            if self.origins[column].name == column:
+                raise NotReadable(f"{column} would be in degrees, as the other coordinate is: rename it", self.line)
+        return True
+
+    def is_measured(self, columns: Iterable[str]) -> bool:
+        """Return whether the cells of columns hold something."""
+        return NOT_MEASURED.isdisjoint(self.cells[column] for column in columns)
 
 
 def number_in(
@@ -96,12 +126,12 @@ def number_in(
     except ValueError:
         value = nan
     if not isfinite(value):
-        reason = f"{column}: must be {expected}, got {shown(text)}"
+        reason = f"{row.name_of(column)}: must be {expected}, got {shown(text)}"
         if remedy:
             reason = f"{reason}: {remedy}"
         raise NotReadable(reason, row.line)
     if not least <= value <= most:
-        raise NotReadable(f"{column}: must be from {least:g} to {most:g}, got {text}", row.line)
+        raise NotReadable(f"{row.name_of(column)}: must be from {least:g} to {most:g}, got {text}", row.line)
     return value
 
 
@@ -118,79 +148,84 @@ def utf8_lines(stream: BufferedReader) -> Iterator[str]:
         yield line
 
 
-def csv_rows(path: Path, required: Sequence[str] = (), optional: Sequence[str] = ()) -> Iterator[CsvRow]:
+def csv_rows(
+    path: Path,
+    required: Sequence[str] = (),
+    optional: Sequence[str] = (),
+    names: Mapping[str, str] | None = None,
+) -> Iterator[CsvRow]:
     """Yield the rows of a CSV file.
 
     The file may be packed by gzip, and may have a byte order mark, lines of comments above its header, blank lines,
-    spaces around cells, more columns, and empty cells at the end of rows and empty rows at the end of the file.
+    spaces around cells, more columns, and empty cells at the end of rows and empty rows at the end of the file. Between
+    columns there may be commas, semicolons or tabs; beside the latter two, decimals may have commas.
 
     Args:
         path: the file; its first line names the columns.
         required: columns that it must have.
         optional: columns that it may have once.
+        names: the file's names for columns; others may have a known name (`known_columns.csv`) there. None: all
+            columns have their own names.
 
     Raises:
-        NotReadable: it is not a text in UTF-8 with commas between its columns; a column is missing or repeated; a row
-            has more or fewer cells than the header, or a decimal comma in one of the columns named here.
+        NotReadable: it is not a text in UTF-8; a column is missing or repeated; a row has more or fewer cells than the
+            header, or a decimal comma beside commas in one of the columns named here.
         OSError: it cannot be read, or has too many bytes for its packed size or for a line.
     """
     with unpacked(path) as stream:
         _check_kind(stream.peek(MOST_MARK_BYTES))
         texts = utf8_lines(stream)
         line, first, comment = _opening(texts)
-        table = csv.reader(chain([first], texts), skipinitialspace=True)
+        separator = max(SEPARATORS, key=first.count)
+        table = csv.reader(chain([first], texts), delimiter=separator, skipinitialspace=True)
         header = _header(table, comment, required)
         try:
-            _check_header(header, line, required, optional)
-            yield from _rows(table, header, line - 1, (*required, *optional))
+            origins = _origins(header, line, required, optional, names)
+            for row in _rows(table, header, line - 1):
+                yield _as_named(row, origins, may_have_commas=separator != ",")
         except csv.Error:  # the csv module refuses very long cells, and nothing else
             text = f"has a cell of more than {csv.field_size_limit()} characters: is a quotation mark left open?"
             raise NotReadable(text, line - 1 + table.line_num) from None
 
 
 def timed_rows(
-    path: Path, times: Sequence[str], required: Sequence[str], optional: Sequence[str] = ()
+    path: Path,
+    times: Sequence[str],
+    required: Sequence[str],
+    optional: Sequence[str] = (),
+    names: Mapping[str, str] | None = None,
 ) -> Iterator[CsvRow]:
     """Yield rows as `csv_rows` does, with timestamps as seconds since the earliest one of the file.
 
-    A timestamp is a date with or without a time of day, in ISO 8601; without a zone it is in UTC.
+    A timestamp is a date with or without a time of day, in ISO 8601, or a time of day; without a zone it is in UTC.
 
     Args:
         path: the file.
         times: columns of seconds or of timestamps, among the required ones.
         required: columns that it must have.
         optional: columns that it may have once.
+        names: the file's names for columns, as for `csv_rows`.
 
     Raises:
         NotReadable: as for `csv_rows`; or a cell is not a timestamp, or is one, and the file's first cell is not.
         OSError: as for `csv_rows`.
     """
     earliest: datetime | None = None
-    has_timestamps: bool | None = None
-    for row in csv_rows(path, required, optional):
-        if has_timestamps is None:
-            has_timestamps = _DATE.match(row.cells[times[0]]) is not None
-            if has_timestamps:
-                earliest = _earliest(path, times, required)
-        if earliest is not None:
-            timestamps = {column: row.cells[column] for column in times}
-            for column, cell in timestamps.items():
-                row.cells[column] = _since(earliest, column, cell, row.line)
-            yield row._replace(timestamps=timestamps)
-            continue
-        for column in times:
-            cell = row.cells[column]
-            if _DATE.match(cell):
-                text = f"{column}: {shown(cell)} is a timestamp, and the rows above have seconds: write one form"
-                raise NotReadable(text, row.line)
-        yield row
-
-
-def _earliest(path: Path, times: Sequence[str], required: Sequence[str]) -> datetime:
-    """Return the earliest timestamp in columns of a file; any time if there is none, as each cell is then refused."""
-    cells = (row.cells[column] for row in csv_rows(path, required) for column in times)
-    found = (timestamp(cell) for cell in cells)
-    return min((time for time in found if time is not None), default=datetime.now(UTC))
+    first = next(csv_rows(path, required, optional, names), None)
+    if first is not None and _DATE.match(first.cells[times[0]]):
+        cells = (row.cells[column] for row in csv_rows(path, required, (), names) for column in times)
+        found = (timestamp(cell) for cell in cells)
+        # Without any, each cell is refused below, whatever the time.
+        earliest = min((time for time in found if time is not None), default=datetime.now(UTC))
+    for row in csv_rows(path, required, optional, names):
+        timestamps = {column: row.cells[column] for column in times}
+        for column, cell in timestamps.items():
+            if earliest is not None:
+                row.cells[column] = _since(earliest, row.name_of(column), cell, row.line)
+            elif _DATE.match(cell):
+                text = f"{shown(cell)} is a timestamp, and the rows above have seconds: write one form"
+                raise NotReadable(f"{row.name_of(column)}: {text}", row.line)
+        yield row._replace(timestamps=timestamps)
 
 
 def _since(earliest: datetime, column: str, cell: str, line: int) -> str:
@@ -207,9 +242,11 @@ def _since(earliest: datetime, column: str, cell: str, line: int) -> str:
 def timestamp(text: str) -> datetime | None:
     """Return the time of an ISO 8601 timestamp, in UTC if it names no zone; None if the text is not one.
 
-    G-NetTrack's 2019.12.14_10.16.30 is one, too.
+    G-NetTrack's 2019.12.14_10.16.30 is one, too; a time of day is one of 1970-01-01.
     """
     text = _DOTTED.sub(r"\1-\2-\3T\4:\5:\6", text)
+    if _CLOCK.fullmatch(text):
+        text = f"1970-01-01T{text}"
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
@@ -231,7 +268,7 @@ def _check_kind(beginning: bytes) -> None:
 def _opening(texts: Iterable[str]) -> tuple[int, str, str]:
     """Return number and text of the first line that is not blank or a comment, and the text of the last comment.
 
-    `sep=,`, which spreadsheets read and leave out, counts as a comment.
+    `sep=,` or `sep=;`, which spreadsheets read and leave out, counts as a comment.
     """
     comment = ""
     number = 0
@@ -239,7 +276,7 @@ def _opening(texts: Iterable[str]) -> tuple[int, str, str]:
         text = line.strip().strip('"')
         if text.startswith(COMMENT):
             comment = text.lstrip(COMMENT)
-        elif text and text != "sep=,":
+        elif text and not text.startswith("sep="):
             return number, line, comment
     return max(number, 1), "", comment
 
@@ -255,40 +292,86 @@ def _header(table: Iterator[list[str]], comment: str, required: Sequence[str]) -
     return [name.strip() for name in next(table, [])]
 
 
-def _check_header(header: list[str], line: int, required: Sequence[str], optional: Sequence[str]) -> None:
-    for name in required:
-        if name not in header:
-            _check_separator(header, line, required)
-            found = shown(",".join(header) or None)
-            text = f"has no column {name}{nearest(name, header)}; must have {', '.join(required)}, got {found}"
-            raise MissingColumn(text, line, header)
-    for name in (*required, *optional):
+class _Known(NamedTuple):
+    """What a file's name for a column says."""
+
+    unit: str = ""
+    remedy: str = ""  # of another quantity; "": it is the column
+
+
+@lru_cache(maxsize=1)
+def _known() -> dict[str, dict[str, _Known]]:
+    """Return the known names in their plain form, for each column of edgefl."""
+    known: dict[str, dict[str, _Known]] = {}
+    for row in csv_rows(KNOWN, ("column", "name", "unit", "remedy")):
+        named = _Known(row.cells["unit"], row.cells["remedy"])
+        known.setdefault(row.cells["column"], {})[plain_name(row.cells["name"])] = named
+    return known
+
+
+def plain_name(name: str) -> str:
+    """Return a column's name in lower case, with underscores for what is neither letter, digit nor percent."""
+    return re.sub(r"[^a-z0-9%]+", "_", name.lower()).strip("_")
+
+
+def _origins(
+    header: Sequence[str],
+    line: int,
+    required: Sequence[str],
+    optional: Sequence[str],
+    names: Mapping[str, str] | None,
+) -> dict[str, Origin]:
+    """Return where the required columns stand in a file, and those of the optional ones that it has."""
+    mapped = names or {}
+    origins = {}
+    for column in (*required, *optional):
+        known = {} if names is None else _known().get(column, {})
+        candidates = [name for name in header if plain_name(name) in known and not known[plain_name(name)].remedy]
+        if column in mapped:
+            candidates = [mapped[column]]
+        elif column in header or not candidates:
+            candidates = [column]
+        if len(candidates) > 1:
+            text = f"{column} may be any of {', '.join(map(shown, candidates))}"
+            raise NotReadable(f"{text}: say which with columns, or remove the others", line)
+        name = candidates[0]
         if header.count(name) > 1:
             raise NotReadable(f"has the column {name} twice: remove one", line)
+        origins[column] = Origin(name, known.get(plain_name(name), _Known()).unit)
+    missing = [column for column in origins if column in {*required, *mapped} and origins[column].name not in header]
+    if missing:
+        missed = ", ".join(origins[column].name + nearest(origins[column].name, header) for column in missing)
+        listed = ", ".join(map(shown, header[:MOST_NAMES])) + ", ..." * (len(header) > MOST_NAMES)
+        text = f"has no column{'s' * (len(missing) > 1)} {missed}; it has {listed or 'none'}"
+        raise NotReadable(text + _remedy(missing, header, required, can_map=names is not None), line)
+    return {column: origin for column, origin in origins.items() if origin.name in header}
 
 
-def _check_separator(header: list[str], line: int, required: Sequence[str]) -> None:
-    """Check that a header which lacks a column has commas between its columns."""
-    first = "".join(header[:1])
-    found = [name for separator, name in OTHER_SEPARATORS.items() if separator in first]
-    words = first.split()
-    if not found and len(words) > 1 and set(words) & set(required):
-        found = ["spaces"]
-    if found:
-        raise NotReadable(f"the columns are separated by {found[0]}: write ',', and '.' for decimals", line)
+def _remedy(missing: Iterable[str], header: Sequence[str], required: Sequence[str], *, can_map: bool) -> str:
+    """Return what to do about missing columns."""
+    if header and all(as_number(name) is not None for name in header):
+        return f": write {','.join(required)} above its rows"
+    if len(header) == 1 and len(required) > 1:
+        return ": write ',' between columns"
+    if not can_map:
+        return ""
+    for column in missing:
+        known = _known().get(column, {})
+        for name in header:
+            remedy = known.get(plain_name(name), _Known()).remedy
+            if remedy:
+                return f": {remedy.replace('{}', name)}"
+    return ": if these are there under other names, map them with columns"
 
 
-def _rows(table: Any, header: list[str], lines_above: int, named: Sequence[str]) -> Iterator[CsvRow]:
+def _rows(table: Any, header: list[str], lines_above: int) -> Iterator[CsvRow]:
     """Yield the rows below the header; `table` is a reader of the csv module."""
     for line, lines_long, cells in _filled(table, len(header), lines_above):
         if cells[0].startswith(COMMENT):
             raise NotReadable("is a comment, which may only stand above the header: delete it", line)
         if len(cells) != len(header):
             _check_length(cells, header, line, lines_long)
-        row = dict(zip(header, cells, strict=False))
-        if "," in "".join(cells):  # in few files, which saves looking at each cell
-            _check_decimals(row, named, line)
-        yield CsvRow(line, row)
+        yield CsvRow(line, dict(zip(header, cells, strict=False)))
 
 
 def _filled(table: Any, columns: int, lines_above: int) -> Iterator[tuple[int, int, list[str]]]:
@@ -333,14 +416,22 @@ def _check_length(cells: Sequence[str], header: Sequence[str], line: int, lines_
     raise NotReadable(text, line)
 
 
-def _check_decimals(row: dict[str, str], named: Sequence[str], line: int) -> None:
-    """Check that no cell of the columns named has a decimal comma."""
-    for name in named:
-        number = _DECIMAL_COMMA.fullmatch(row.get(name, ""))
+def _as_named(row: CsvRow, origins: Mapping[str, Origin], *, may_have_commas: bool) -> CsvRow:
+    """Return a row with the cells of columns under their own names, in their units and with points for decimals."""
+    cells = row.cells | {column: row.cells[origin.name] for column, origin in origins.items()}
+    row = CsvRow(row.line, cells, origins=origins)
+    for column in origins if "," in "".join(row.cells.values()) else ():  # few files have commas in cells
+        number = _DECIMAL_COMMA.fullmatch(cells[column])
         if number is None:
             continue
         whole, decimals = number.groups()
-        remedy = f"write {whole}.{decimals}"
-        if len(decimals) == DIGITS_OF_THOUSANDS:
-            remedy = f"{remedy}, or {whole}{decimals} if thousands are meant"
-        raise NotReadable(f"{name}: {shown(row[name])} has a comma: {remedy}", line)
+        if not may_have_commas:
+            remedy = f"write {whole}.{decimals}"
+            if len(decimals) == DIGITS_OF_THOUSANDS:
+                remedy = f"{remedy}, or {whole}{decimals} if thousands are meant"
+            raise NotReadable(f"{row.name_of(column)}: {shown(cells[column])} has a comma: {remedy}", row.line)
+        cells[column] = f"{whole}.{decimals}"
+    for column, origin in origins.items():
+        if origin.unit in FACTORS and row.is_measured((column,)):
+            cells[column] = repr(number_in(row, column) * FACTORS[origin.unit])
+    return row

@@ -195,6 +195,8 @@ class Section(BaseModel):
         loc = item["loc"]
         if len(loc) > 1 and loc[0] == cls.inlined:
             loc = loc[1:]  # the user has not written the field's name
+        if loc[-1:] == ("[key]",):
+            loc = loc[:-1]  # pydantic's mark of a mapping's key, beside those of its values
         if item["type"] == FAULT:
             text = item["msg"]
         elif item["type"] in {"extra_forbidden", "invalid_key"}:

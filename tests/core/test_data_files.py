@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgefl.core.data_files import NOT_UTF_8, CsvRow, NotReadable, csv_rows, faults_in, timed_rows
+from edgefl.core.data_files import NOT_UTF_8, NotReadable, csv_rows, faults_in, timed_rows
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.scenario import load
 from edgefl.world.mobility import Area
 
-ROWS = [CsvRow(2, {"a": "1", "b": "x, y"}), CsvRow(4, {"a": "2", "b": ""})]
+ROWS = [(2, {"a": "1", "b": "x, y"}), (4, {"a": "2", "b": ""})]
 
 
 @pytest.mark.parametrize(
@@ -28,14 +28,14 @@ ROWS = [CsvRow(2, {"a": "1", "b": "x, y"}), CsvRow(4, {"a": "2", "b": ""})]
 )
 def test_rows_do_not_depend_on_how_a_program_writes_csv(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
-    assert list(csv_rows(tmp_path / name, ["b", "a"])) == ROWS
+    assert [row[:2] for row in csv_rows(tmp_path / name, ["b", "a"])] == ROWS
 
 
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        (b"", ":1: has no column a; must have a, got nothing"),
-        (b"ab,c\n", ':1: has no column a (did you mean "ab"?); must have a, got "ab,c"'),
+        (b"", ":1: has no column a; it has none"),
+        (b"ab,c\n", ':1: has no column a (did you mean "ab"?); it has "ab", "c"'),
         (b"a,b,a\n", ":1: has the column a twice: remove one"),
         (b"a,b\n\n1\n", ":3: has 1 cells, the header has 2: write one for each column"),
         (b"a\n\xff\n", f":2: {NOT_UTF_8}"),

@@ -118,26 +118,27 @@ def test_a_wrong_file_of_a_folder_is_named(tmp_path):
     with pytest.raises(InputError, match=r"mobility\.path: .*b\.csv:2: device b: 0, 95 must be longitude and latitude"):
         track(tmp_path, 1)
     (tmp_path / "b.csv").write_text("Timestamp;Longitude\n1;2\n")
-    with pytest.raises(InputError, match=r"b\.csv:1: the columns are separated by ';'"):
+    with pytest.raises(InputError, match=r"b\.csv:1: has no columns downlink_bps, uplink_bps; it has"):
         trace(tmp_path)
-    with pytest.raises(InputError, match=r"mobility\.path: .*b\.csv:1: the columns are separated by ';'"):
+    with pytest.raises(InputError, match=r"mobility\.path: .*b\.csv:1: has no column y_m; it has"):
         track(tmp_path, 1)
 
 
 @pytest.mark.parametrize(
-    ("values", "rows", "fault"),
+    ("header", "columns", "scale"),
     [
-        ("snr", [(1, 0, 10, "-", 1, 1)], r"B\.csv:1: has no rows with values"),
-        ("snr", [(9, 0, 10, 5, 1, 1), (8, 0, 10, 5, 1, 1)], r"B\.csv:3: device B: times must not fall, got 2019\.12"),
+        ("device;Time;DL_bitrate;UL_bitrate;SNR", {"downlink_bps": "DL_bitrate"}, 1e3),  # known in kbit/s
+        ("device;time_s;DL [bit/s];UL [bit/s];note", {"downlink_bps": "DL [bit/s]", "uplink_bps": "UL [bit/s]"}, 1.0),
     ],
 )
-def test_faults_of_logs(tmp_path, values, rows, fault):
-    with pytest.raises(InputError, match=fault):
-        trace(log(tmp_path / "B.csv", *rows), values=values)
+def test_columns_of_links_are_known_or_mapped(tmp_path, header, columns, scale):
+    (tmp_path / "links.csv").write_text(f"{header}\n0;0;8000,5;20;1\n0;2;7000;30;1\n")
+    radio = {"kind": "trace", "trace": {"kind": "csv", "path": str(tmp_path / "links.csv"), "columns": columns}}
+    (recording,) = load({"devices": {"count": 1}, "radio": radio}).radio.trace.recordings()
+    assert recording.down.rate.tolist() == [8000.5 * scale, 7000 * scale]
+    assert recording.up.rate.tolist() == [20 * scale, 30 * scale]
 
 
-def test_a_folder_without_logs_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"holds no files that end in \.csv \(or with \.gz\)"):
-        trace(tmp_path)
-    with pytest.raises(InputError, match=r"mobility\.path: .* holds no files that end in \.csv \(or with \.gz\)"):
-        track(tmp_path, 1)
+def test_a_log_without_a_value_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"B\.csv:1: has no rows with values"):
+        trace(log(tmp_path / "B.csv", (1, 0, 10, "-", 1, 1)), values="snr")

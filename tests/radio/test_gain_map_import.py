@@ -66,18 +66,6 @@ def save_deepmimo(folder):
     return folder
 
 
-def save_measured(path):
-    """Write the received powers of each grid point, in any order, with 18 dBm sent on a resource element."""
-    rows = [
-        f"{x},{y},{name},{GAINS_DB[site, line, column] + 18.0:.6f},{int(LOS[site, line, column])}"
-        for site, name in enumerate(("west", "east"))
-        for line, y in enumerate(Y_M)
-        for column, x in enumerate(X_M)
-    ]
-    path.write_text("x_m,y_m,site,rsrp_dbm,los\n" + "\n".join(rows) + "\n")
-    return path
-
-
 def test_radio_maps_of_sionna_are_read(tmp_path):
     found = import_map(save_sionna(tmp_path / "rm.npz"), None, ImportOptions())
     np.testing.assert_allclose(found.path_gain_db, GAINS_DB, atol=1e-5)
@@ -97,12 +85,37 @@ def test_scenarios_of_deepmimo_are_read(tmp_path):
     assert found.carrier_hz == 3.5e9
 
 
-def test_measured_powers_on_a_grid_are_exact(tmp_path):
-    options = ImportOptions(step_m=5.0, power_dbm=18.0)
-    found = import_map(save_measured(tmp_path / "drive.csv"), None, options)
+DEGREE_M = np.pi * 6_371_008.8 / 180
+EXPORTS = {  # separator, columns, how they are mapped
+    "edgefl": (",", "note,x_m,y_m,rsrp_dbm", {}),
+    "G-NetTrack Pro": (",", "Timestamp,Longitude,Latitude,RSRP", {}),
+    "TEMS Investigation": ("\t", "Time,All-Longitude,All-Latitude,All-Serving Cell RSRP (dBm)[1]", {}),
+    "Nemo": (";", "Time,Longitude,Latitude,RSRP (NR SpCell)", {}),
+    "another": (";", "t,lng,y,SS-RSRP [dBm]", {"rsrp_dbm": "SS-RSRP [dBm]", "y_m": "y"}),
+}
+
+
+@pytest.mark.parametrize("program", EXPORTS)
+def test_measured_powers_on_a_grid_are_exact(tmp_path, program, caplog):
+    """In metres, and in degrees on the tangent plane in (48.1, 11.5), by their own projection; one row has no value."""
+    separator, header, columns = EXPORTS[program]
+    x, y = np.meshgrid(X_M, Y_M)
+    if program != "edgefl":
+        x, y = (11.5 + x / (DEGREE_M * np.cos(np.radians(48.1))), 48.1 + y / DEGREE_M)
+    rows = [f"12:00:00,{x[0, 0]},{y[0, 0]},,west,0"]
+    for site, name in enumerate(("west", "east")):
+        table = zip(x.flat, y.flat, (GAINS_DB[site] + 18.0).flat, LOS[site].flat, strict=True)
+        rows += ["12:00:00,{:.12f},{:.12f},{:.9f},{name},{:d}".format(*values, name=name) for values in table]
+    lines = [line.replace(",", separator) for line in (f"{header},site,los", *rows)]
+    text = "\n".join(lines)
+    (tmp_path / "drive.txt").write_text(text if separator == "," else text.replace(".", ","))
+    origin = None if program == "edgefl" else (48.1, 11.5)
+    options = ImportOptions(step_m=5.0, power_dbm=18.0, origin=origin, columns=columns)
+    found = import_map(tmp_path / "drive.txt", None, options)
     np.testing.assert_allclose(found.path_gain_db[:, :, ::2], GAINS_DB, atol=1e-6)
     np.testing.assert_array_equal(found.los[:, :, ::2], LOS)
     assert found.sites_m is None
+    assert "drive.txt:2: 1 row without a place or rsrp_dbm is left out" in caplog.text
 
 
 def test_measurements_near_a_grid_point_are_averaged_and_far_ones_leave_it_unknown(tmp_path):
@@ -130,7 +143,7 @@ def test_gains_above_free_space_are_mentioned(tmp_path, caplog, gain_db, said):
 
 
 def test_an_origin_moves_the_map(tmp_path):
-    found = import_map(save_sionna(tmp_path / "rm.npz"), None, ImportOptions(origin_m=(0.0, 5.0)))
+    found = import_map(save_sionna(tmp_path / "rm.npz"), None, ImportOptions(origin=(0.0, 5.0)))
     np.testing.assert_array_equal(found.sites_m, SITES_M - [0.0, 5.0])
     np.testing.assert_array_equal(found.y_m, Y_M - 5.0)
     assert found.radius_m() == 25.0
@@ -177,7 +190,16 @@ def test_wrong_maps_of_sionna_are_refused(tmp_path, other, said):
         (
             "x_m,y_m,path_loss_db\n16.37,48.21,90\n16.39,48.2,90\n",
             {"step_m": 1e-4},
-            r"its points lie within 0.02 m in all: if they are longitude and latitude, write metres, 111195 \(lon",
+            r"its points lie within 0.02 m in all: if they are longitude and latitude, name the columns so",
+        ),
+        ("x_m,Latitude,path_loss_db\n1,2,3\n", {"step_m": 5.0}, "m.csv:2: x_m would be in degrees, as the other"),
+        ("lon,lat,path_loss_db\n1,91,3\n", {"step_m": 5.0}, "m.csv:2: lat: must be from -90 to 90, got 91"),
+        ("a,b,RSRP\n1,2,3\n", {"step_m": 5.0, "columns": {"x_m": "A"}}, 'no columns A.*, y_m; it has "a", "b", "RS'),
+        ("x_m,y_m,RSRP\n1,2,3\n", {"step_m": 5.0, "columns": {"rsrp": "A"}}, "--columns rsrp: must be one of x_m, y_m"),
+        (
+            "lat,lon,RSRP,RSRP (LTE pcell)\n1,2,3,4\n",
+            {"step_m": 5.0},
+            'rsrp_dbm may be any of "RSRP", "RSRP .*: say which',
         ),
     ],
 )

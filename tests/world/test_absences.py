@@ -378,16 +378,14 @@ def test_gpx_files_of_sumo_are_read(tmp_path):
 # CSV
 
 
-def test_floating_car_data_as_csv_is_refused(tmp_path):
-    """SUMO writes CSV to a name that ends in .csv, with columns of its own and semicolons, which is told."""
+def test_floating_car_data_as_csv_are_read_by_the_names_of_their_columns(tmp_path):
+    """SUMO writes CSV to a name that ends in .csv, with columns of its own and semicolons."""
     path = tmp_path / "fcd.csv"
-    header = "timestep_time;vehicle_id;vehicle_x;vehicle_y"
-    for separator in (";", ","):
-        path.write_text(
-            header.replace(";", separator) + "\n" + separator.join(["100.00", "a", "5.10", "498.35"]) + "\n"
-        )
-        with pytest.raises(InputError, match=r"fcd.csv:1: "):
-            track_of(path, 1)
+    path.write_text("timestep_time;vehicle_id;vehicle_x;vehicle_y\n100.00;a;5.10;98.35\n")
+    with pytest.raises(InputError, match=r"fcd.csv:1: has no columns time_s.*, device, x_m, y_m; .* map them"):
+        track_of(path, 1)
+    columns = {"time_s": "timestep_time", "device": "vehicle_id", "x_m": "vehicle_x", "y_m": "vehicle_y"}
+    assert track_of(path, 1, columns=columns).positions_m(np.array([0]), 0.0).tolist() == [[5.1, 98.35]]
 
 
 def csv(path, rows):

@@ -259,8 +259,8 @@ def test_real_sumo_export_is_read(data_folder):
 BAD_CSV = {
     "no_column": (
         ["0,1,2,3"],
-        "time,device,x_m,y_m",
-        r"trace.csv:1: has no column time_s .*; must have time_s",
+        "when,device,x,y_m",
+        r'trace.csv:1: has no columns time_s, x_m.*; it has "when", "device", "x", "y_m": .* map them with columns',
     ),
     "no_number": (["0,1,2,3", "1,1,here,3"], None, r'trace.csv:3: x_m: must be a number, got "here"'),
     "huge": (["0,1,2,3", "1,1,0,1e99"], None, r"trace.csv:3: device 1: time and place must be numbers up to 1e\+12"),
@@ -317,7 +317,9 @@ def test_a_wrong_sample_is_refused_before_later_ones_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"path": "a.csv", "origin": [1, 2]}, "mobility.origin: projects degrees; csv files are in metres"),
+        ({"path": "a.txt", "origin": [1, 2]}, "mobility.origin: projects degrees; obsmat files are in metres"),
+        ({"path": "a.csv", "columns": {"xm": "lon"}}, r"mobility.columns.xm: must be 'time_s', .*mean .x_m"),
+        ({"path": "a.gpx", "columns": {"x_m": "lon"}}, "mobility.columns: gpx files have no names of columns"),
         ({"path": "a.gpx", "coordinates": "metres"}, "mobility.coordinates: gpx files are in degrees"),
         ({"path": "a.gpx", "origin": [95, 2]}, "mobility.origin: must be .latitude, longitude. in degrees"),
     ],

@@ -169,13 +169,8 @@ BAD_TRACES = {
     ),
     "degrees": (
         "t.csv",
-        "time_s,device,Lat,Lon\n0,a,48,11\n",
-        ":1: has no column x_m.*: name the longitude x_m and the latitude y_m, and set coordinates: lon_lat",
-    ),
-    "rows of a receiver without a fix": (
-        "t.csv",
-        "time_s,device,x_m,y_m\n0,a,1,1\n5,a,,\n",
-        ':3: x_m: must be a number, got "": leave out rows without a position',
+        "time_s,device,y_m,x_m\n0,a,48.0,11\n9,a,48.1,11\n",
+        ": its devices move, but within 0.1 m in all: if it is in degrees, write coordinates: lon_lat",
     ),
     "dates as spreadsheets show them": (
         "t.csv",
@@ -198,9 +193,18 @@ def test_messages_about_traces_say_what_to_write(tmp_path, case):
         track_of(tmp_path / name, 1)
 
 
-def test_degrees_are_read_as_the_message_advises(tmp_path):
-    (tmp_path / "t.csv").write_text("time_s,device,y_m,x_m\n0,a,48.0,11.0\n10,a,48.001,11.0\n")
-    track = track_of(tmp_path / "t.csv", 1, coordinates="lon_lat")
+@pytest.mark.parametrize(
+    ("header", "keys"),
+    [
+        ("time_s;device;y_m;x_m", {"coordinates": "lon_lat"}),
+        ("time_s;device;Lat;Lon", {}),
+        ("t;ue;north;LON", {"columns": {"time_s": "t", "device": "ue", "y_m": "north"}, "coordinates": "lon_lat"}),
+        ("Time;MS;All-Latitude;All-Longitude", {"format": "drive_test"}),
+    ],
+)
+def test_degrees_are_read_as_the_message_or_the_names_of_columns_say(tmp_path, header, keys):
+    (tmp_path / "t.csv").write_text(f"{header}\n12:00:01,5;a;;\n12:00:01,5;a;48,0;11\n12:00:11,5;a;48,001;11\n")
+    track = track_of(tmp_path / "t.csv", 1, **keys)
     before, after = (track.positions_m(np.array([0]), time_s)[0] for time_s in (0.0, 10.0))
     assert after - before == pytest.approx([0, math.radians(0.001) * 6_371_008.8])  # northward
 
@@ -325,7 +329,7 @@ def test_a_movement_that_is_over_before_the_run_is_mentioned(tmp_path, warned):
 def test_published_stays_without_their_format_name_the_key(tmp_path):
     path = tmp_path / "state_traces.json"
     path.write_text('{"0": {"messages": "2020-01-02 00:00:00\\tscreen_lock"}}')
-    with pytest.raises(InputError, match=r"json:1: is JSON, and no table of stays: set format to flash or fedscale"):
+    with pytest.raises(InputError, match=r"json: is JSON, and no table: name its format, or save it as CSV"):
         load({"devices": {"count": 2}, "churn": {"kind": "trace", "path": str(path)}})
 
 

@@ -1,6 +1,5 @@
 """Tables of block error rates, as link-level simulators write them."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -10,29 +9,11 @@ import numpy as np
 
 from channel import link_adaptation
 from edgefl.core.arrays import Floats
-from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in
+from edgefl.core.data_files import NotReadable, csv_rows, faults_in, plain_name
 from edgefl.core.section import shown
-from edgefl.core.units import as_number
 
 COLUMNS = ("mcs", "snr_db", "bler")
-NAMES = {  # of each column in its plain form, see `_plain`
-    "mcs": ("mcs", "mcs_index", "mcs_idx", "i_mcs", "imcs"),
-    "snr_db": ("snr_db", "snr", "sinr_db", "sinr", "es_n0_db", "es_n0", "esn0_db", "esn0"),
-    "bler": ("bler", "block_error_rate"),
-}
 BLOCKS = ("blocks", "n_blocks", "num_blocks", "trials", "n_trials", "num_trials", "n_tb", "num_tbs")
-EB_N0 = ("eb_n0", "eb_n0_db", "ebn0", "ebn0_db", "ebno", "ebno_db")
-OTHER_RATES = {  # what to write instead of columns that are not block error rates
-    ("bler_%", "bler_percent", "bler_pct"): "{} is in percent: write bler from 0 to 1",
-    ("log10_bler", "log_bler", "bler_log10"): "{} is a logarithm: write the error rate itself as bler",
-    ("success_rate", "success", "psr", "pdr"): "{0} is the share of blocks that arrive: write bler, which is 1 - {0}",
-    ("per", "fer", "tbler", "packet_error_rate", "frame_error_rate"): (
-        "has no column bler: rename {} if a packet is one transport block"
-    ),
-    ("ber", "bit_error_rate"): "{} counts bits: a table needs the share of blocks that are lost, as bler",
-}
-ERRORS = ("errors", "n_errors", "num_errors", "block_errors", "n_err", "nerr", "err0")  # err0: of first transmissions
-LINEAR = ("snr_lin", "snr_linear", "sinr_lin", "sinr_linear")
 BLOCK_SIZES = ("cbs", "code_block_size", "code_block_bits", "block_size", "block_bits")
 LARGEST_DB = 200.0
 # A simulation of N blocks misses an error rate p by about (p (1 - p) / N)^(1/2).
@@ -178,7 +159,7 @@ def _contradicts(points: Sequence[Point], worst: int, expected: float) -> NotRea
 def _check_block_sizes(points: Sequence[Point]) -> None:
     """Check that the points of a scheme are of one size of blocks, if the file gives it."""
     for name, cell in points[0].others.items():
-        if _plain(name) not in BLOCK_SIZES:
+        if plain_name(name) not in BLOCK_SIZES:
             continue
         for point in points:
             if point.others[name] != cell:
@@ -188,11 +169,10 @@ def _check_block_sizes(points: Sequence[Point]) -> None:
 
 def _points(path: Path, schemes: int) -> Iterator[Point]:
     """Yield the rows of a file."""
-    names = _names(path)
-    for row in csv_rows(path, tuple(names.values())):
-        cells = {column: row.cells[name] for column, name in names.items()}
-        others = {name: cell for name, cell in row.cells.items() if name not in names.values()}
-        yield _point(row.line, cells, others, schemes)
+    for row in csv_rows(path, COLUMNS, (), {}):
+        names = {*COLUMNS, *(row.name_of(column) for column in COLUMNS)}
+        others = {name: cell for name, cell in row.cells.items() if name not in names}
+        yield _point(row.line, row.cells, others, schemes)
 
 
 def _point(line: int, cells: Mapping[str, str], others: Mapping[str, str], schemes: int) -> Point:
@@ -218,7 +198,7 @@ def _point(line: int, cells: Mapping[str, str], others: Mapping[str, str], schem
 def _blocks(line: int, others: Mapping[str, str]) -> float:
     """Return the number of blocks that were simulated for a point, if a column gives it."""
     for name, cell in others.items():
-        if _plain(name) in BLOCKS:
+        if plain_name(name) in BLOCKS:
             try:
                 count = float(cell)
             except ValueError:
@@ -227,96 +207,3 @@ def _blocks(line: int, others: Mapping[str, str]) -> float:
                 raise NotReadable(f"{name} must be the number of blocks of the point, got {shown(cell)}", line)
             return count
     return float(LEAST_BLOCKS)
-
-
-def _names(path: Path) -> dict[str, str]:
-    """Return the names that a file has for the columns; the columns' own where it has none."""
-    names = {column: column for column in COLUMNS}
-    if _header(path, COLUMNS):
-        return names
-    plain = {_plain(name): name for name in _header(path)}
-    missing = []
-    for column, known in NAMES.items():
-        found = [plain[name] for name in known if name in plain]
-        if found:
-            names[column] = found[0]
-        else:
-            missing.append(column)
-    problem = _other_columns(missing, plain)
-    if problem:
-        raise NotReadable(problem, 1)
-    return names
-
-
-def _header(path: Path, required: Sequence[str] = ()) -> list[str]:
-    """Return the names of a file's columns; empty if it lacks the required ones, has no rows, or is not a table."""
-    try:
-        first: CsvRow | None = next(csv_rows(path, required), None)
-    except NotReadable:  # the reader of the rows says more, as it knows which columns are needed
-        first = None
-    return [] if first is None else list(first.cells)
-
-
-def _other_columns(missing: Sequence[str], plain: Mapping[str, str]) -> str:
-    """Return which other columns a table has instead of those that it lacks, and the remedy; empty if unknown.
-
-    Args:
-        missing: the columns.
-        plain: the names of its columns, by their plain forms.
-    """
-    names = list(plain.values())
-    if not names:
-        return ""
-    if all(as_number(name) is not None for name in names):
-        return f"has no header: write {','.join(COLUMNS)} above its rows"
-    if names[0].startswith("%"):
-        return f'delete the % before "{names[0].lstrip("% ")}"'
-    return (
-        ("bler" in missing and _told_of_error_rates(plain))
-        or ("snr_db" in missing and _told_of_ratios(plain))
-        or ("mcs" in missing and _told_of_schemes(plain))
-        or ""
-    )
-
-
-def _told_of_error_rates(plain: Mapping[str, str]) -> str:
-    """Return what to write instead of columns that hold block error rates in another form; empty: unknown."""
-    errors = _first(plain, ERRORS)
-    blocks = _first(plain, (*BLOCKS, "trials0"))
-    if errors and blocks:
-        return f"has no column bler: write {errors} / {blocks} as bler"
-    for known, text in OTHER_RATES.items():
-        if name := _first(plain, known):
-            return text.format(name)
-    if name := _first(plain, [name for name in plain if re.fullmatch(r"(mcs_?)?\d+", name)]):
-        text = f"has a column for each scheme ({name}): write a row for each point, {','.join(COLUMNS)}"
-        return f'{text} (in pandas: table.melt("snr_db", var_name="mcs", value_name="bler"))'
-    return ""
-
-
-def _told_of_ratios(plain: Mapping[str, str]) -> str:
-    """Return what to write instead of another ratio than the SNR in dB; empty: unknown."""
-    if name := _first(plain, EB_N0):
-        remedy = "add 10 log10(bits a symbol) of the scheme, and write it as snr_db"
-        return f"{name} is the energy of a bit, not of a symbol: {remedy}"
-    if name := _first(plain, LINEAR):
-        return f"{name} is a ratio: write 10 log10({name}) as snr_db"
-    return ""
-
-
-def _told_of_schemes(plain: Mapping[str, str]) -> str:
-    """Return what to write instead of other indices of schemes; empty: unknown."""
-    if "cqi" not in plain:
-        return ""
-    remedy = "write as mcs the scheme with the same modulation and code rate"
-    return f"indices of CQI are not those of radio.rate.table: {remedy}"
-
-
-def _first(plain: Mapping[str, str], known: Sequence[str]) -> str:
-    """Return the file's name of the first known column that it has; empty: it has none."""
-    return next((plain[name] for name in known if name in plain), "")
-
-
-def _plain(name: str) -> str:
-    """Return a column's name in lower case, with underscores for what is neither letter, digit nor percent."""
-    return re.sub(r"[^a-z0-9%]+", "_", name.lower()).strip("_")

@@ -1,12 +1,10 @@
 """Sources of gain maps, a file for each: a function that returns the map of a file or folder.
 
-To add a format: a file in this folder with such a function, its name in `FormatName`, and a line in `FORMATS`.
+To add a format: a file in this folder with such a function, a line in `FORMATS`, and its name in `cli/import_map.py`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -19,22 +17,13 @@ from edgefl.radio.gain_maps.measured import read_measured
 from edgefl.radio.gain_maps.options import ImportOptions
 from edgefl.radio.gain_maps.sionna import read_sionna
 
-FormatName = Literal["sionna", "deepmimo", "csv"]
 REFLECTED_DB = 6.0  # of a path and a reflection as strong as it, in phase
 
 
-@dataclass(frozen=True)
-class Format:
-    """A source of maps, and how it is read."""
-
-    read: Callable[[Path, ImportOptions], GainMap]
-    says: str  # what the file or folder holds
-
-
-FORMATS: dict[str, Format] = {
-    "sionna": Format(read_sionna, ".npz with path_gain and cell_centers of a PlanarRadioMap of Sionna RT"),
-    "deepmimo": Format(read_deepmimo, "folder of a DeepMIMO scenario with its .npz files (version 4)"),
-    "csv": Format(read_measured, "CSV file with x_m, y_m and rsrp_dbm or path_loss_db"),
+FORMATS: dict[str, Callable[[Path, ImportOptions], GainMap]] = {
+    "sionna": read_sionna,
+    "deepmimo": read_deepmimo,
+    "csv": read_measured,
 }
 
 
@@ -45,10 +34,12 @@ def import_map(source: Path, kind: str | None, options: ImportOptions) -> GainMa
         InputError: the source cannot be read, or holds no map.
     """
     with faults_in(source):
-        made = FORMATS[kind or format_of(source)].read(source, options)
+        made = FORMATS[kind or format_of(source)](source, options)
         _check_finite(made)
     _warn_of_gains(source, made)
-    return made.moved(options.origin_m)
+    if made.origin_deg is None:
+        made = made.moved(options.origin or (0.0, 0.0))
+    return made
 
 
 def _check_finite(made: GainMap) -> None:
@@ -79,6 +70,6 @@ def format_of(source: Path) -> str:
         return "deepmimo"
     if source.suffix == ".npz":
         return "sionna"
-    if source.name.removesuffix(".gz").endswith(".csv"):
+    if source.name.removesuffix(".gz").endswith((".csv", ".txt", ".tsv")):
         return "csv"
     raise InputError(f"{source}: its name says no format: add --format {'|'.join(FORMATS)}")

@@ -33,6 +33,7 @@ class GainMap:
     los: Bools | None = None  # [sites, ny, nx]; None: unknown
     sites_m: Floats | None = None  # [sites, 2] of the base stations; None: unknown
     carrier_hz: float = math.nan  # NaN: unknown
+    origin_deg: tuple[float, float] | None = None  # latitude and longitude of (0, 0), of places in degrees
 
     @property
     def sites(self) -> int:

@@ -8,17 +8,21 @@ import numpy as np
 
 from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.data_files import NotReadable, csv_rows, number_in
-from edgefl.core.section import shown
+from edgefl.core.errors import InputError
+from edgefl.core.sample_times import warn_once
+from edgefl.core.section import nearest, shown
 from edgefl.radio.gain_maps.gain_map import GainMap
 from edgefl.radio.gain_maps.options import ImportOptions
-from edgefl.world.mobility.placed import LEAST_EXTENT_M
+from edgefl.world.mobility.placed import LEAST_EXTENT_M, projected_m
 
+PLACE = ("x_m", "y_m")
 RSRP = "rsrp_dbm"
 LOSS = "path_loss_db"
+COLUMNS = (*PLACE, RSRP, LOSS, "site", "los")
 FARTHEST_STEPS = 2.0  # from a grid point to the measurement that it takes
 MOST_POINTS = 4_000_000  # of a grid
-M_PER_DEGREE = 111_195  # of latitude, on a sphere of the Earth's mean radius
 TRUE_TEXTS = frozenset({"1", "true", "yes"})
+MOST_DEGREES = (180.0, 90.0)  # of longitude and latitude
 MAJORITY = 0.5  # of a grid point's measurements in line of sight
 FALSE_TEXTS = frozenset({"0", "false", "no"})
 
@@ -26,15 +30,19 @@ FALSE_TEXTS = frozenset({"0", "false", "no"})
 class Measurement(NamedTuple):
     """A row of the file."""
 
-    x_m: float
-    y_m: float
+    x: float  # metres, or degrees
+    y: float
     gain_db: float
     site: str
     los: bool | None
+    in_degrees: bool
 
 
 def read_measured(path: Path, options: ImportOptions) -> GainMap:
     """Return the map of a CSV file with x_m, y_m and rsrp_dbm or path_loss_db; site and los may be there, too.
+
+    Columns may have names as drive tests have them, such as longitude and latitude, which are projected to metres.
+    Rows without a place or a value are left out.
 
     A grid point has the mean in dB of the measurements that are nearer to it than to any other point. One without any
     takes those of the nearest grid point that has some, within two steps; beyond that it is unknown.
@@ -44,7 +52,10 @@ def read_measured(path: Path, options: ImportOptions) -> GainMap:
     rows = list(_measurements(path, options))
     if not rows:
         raise NotReadable("has no rows below its header")
-    points_m = np.array([[row.x_m, row.y_m] for row in rows])
+    points_m = np.array([[row.x, row.y] for row in rows])
+    origin_deg = None
+    if rows[0].in_degrees:
+        points_m, origin_deg = projected_m(points_m, options.origin)
     _check_extent(points_m)
     steps = np.round(points_m / options.step_m).astype(np.int64)
     first = steps.min(axis=0)
@@ -68,6 +79,7 @@ def read_measured(path: Path, options: ImportOptions) -> GainMap:
         y_m=(first[1] + np.arange(lines)) * options.step_m,
         path_gain_db=gains_db,
         los=los if all(row.los is not None for row in rows) else None,
+        origin_deg=origin_deg,
     )
 
 
@@ -75,8 +87,8 @@ def _check_extent(points_m: Floats) -> None:
     """Refuse points [n, 2] that lie as close together as longitudes and latitudes of a cell do."""
     extent_m = float(np.ptp(points_m, axis=0).max())
     if extent_m < LEAST_EXTENT_M:
-        text = f"its points lie within {extent_m:.3g} m in all: if they are longitude and latitude, write metres"
-        raise NotReadable(f"{text}, {M_PER_DEGREE} (lon - lon0) cos(lat0) and {M_PER_DEGREE} (lat - lat0)")
+        text = f"its points lie within {extent_m:.3g} m in all: if they are longitude and latitude, name the columns so"
+        raise NotReadable(text)
 
 
 def _on_grid(values: Floats, place: tuple[Ids, Ids], shape: tuple[int, int]) -> Floats:
@@ -98,10 +110,18 @@ def _filled(values: Floats, known: Bools) -> Floats:
 
 
 def _measurements(path: Path, options: ImportOptions) -> Iterator[Measurement]:
-    for row in csv_rows(path, ("x_m", "y_m"), (RSRP, LOSS, "site", "los")):
+    for name in options.columns:
+        if name not in COLUMNS:
+            raise InputError(f"--columns {name}: must be one of {', '.join(COLUMNS)}{nearest(name, COLUMNS)}")
+    left_out: list[int] = []
+    for row in csv_rows(path, PLACE, COLUMNS[2:], options.columns):
         given = [name for name in (RSRP, LOSS) if name in row.cells]
         if len(given) != 1:
-            raise NotReadable(f"needs one of the columns {RSRP} and {LOSS}, has {' and '.join(given) or 'none'}")
+            found = ", ".join(map(shown, given or [name for name in row.cells if name not in COLUMNS]))
+            raise NotReadable(f"needs one of the columns {RSRP} and {LOSS}, has {found}: name it with --columns")
+        if not row.is_measured((*PLACE, *given)):
+            left_out.append(row.line)
+            continue
         value = number_in(row, given[0])
         if given[0] == RSRP:
             if options.power_dbm is None:
@@ -110,9 +130,16 @@ def _measurements(path: Path, options: ImportOptions) -> Iterator[Measurement]:
             value -= options.power_dbm
         else:
             value = -value
-        x_m = number_in(row, "x_m")
-        y_m = number_in(row, "y_m")
-        yield Measurement(x_m, y_m, value, row.cells.get("site", ""), _sight(row.cells.get("los"), row.line))
+        in_degrees = row.are_in_degrees(PLACE)
+        limits = MOST_DEGREES if in_degrees else (np.inf, np.inf)
+        x, y = (number_in(row, name, least=-most, most=most) for name, most in zip(PLACE, limits, strict=True))
+        sight = _sight(row.cells.get("los"), row.line)
+        yield Measurement(x, y, value, row.cells.get("site", ""), sight, in_degrees)
+    if left_out:
+        text = f"1 row without a place or {given[0]} is left out"
+        if len(left_out) > 1:
+            text = f"{len(left_out)} rows without a place or {given[0]} are left out"
+        warn_once(f"{path}:{left_out[0]}: {text}")
 
 
 def _sight(cell: str | None, line: int) -> bool | None:

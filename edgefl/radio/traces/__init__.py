@@ -7,7 +7,8 @@ TRACES: Catalogue[LinkTrace] = Catalogue(
     noun="link trace",
     members={
         "csv": "edgefl.radio.traces.table:CsvTrace",
-        "g_nettrack": "edgefl.radio.traces.g_nettrack:GNetTrackTrace",
+        "drive_test": "edgefl.radio.traces.drive_test:DriveTestTrace",
+        "g_nettrack": "edgefl.radio.traces.drive_test:DriveTestTrace",  # its earlier name
         "mahimahi": "edgefl.radio.traces.mahimahi:MahimahiTrace",
     },
     base=LinkTrace,

@@ -1,17 +1,19 @@
-"""The one reader of link traces that are CSV files: formats differ by the names of their columns."""
+"""The one reader of link traces that are CSV files: tables of devices, and logs of one."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from edgefl.core.data_files import EXAMPLE, CsvRow, NotReadable, number_in
+from edgefl.core.data_files import EXAMPLE, CsvRow, NotReadable, csv_rows, number_in, timed_rows
 from edgefl.core.sample_times import SampleTimes
 from edgefl.core.section import LARGEST_S
-from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, Recording, held, unit_notes
+from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, Recording, held
 
-BPS_PER_KBPS = 1e3
 NO_SNR = "leave the row out, so that the value before holds"
 NO_RATE = f"write 0 where nothing could be sent, or {NO_SNR}"
+TIME = "time_s"
+Named = Literal["time_s", "downlink_bps", "uplink_bps", "downlink_snr_db", "uplink_snr_db"]
 
 
 class Columns(NamedTuple):
@@ -21,14 +23,12 @@ class Columns(NamedTuple):
     least: float
     most: float
     remedy: str  # for a cell without a number
-    scale: float = 1.0  # to bit/s or dB
     are_snrs: bool = False
 
 
 RATES = Columns(("downlink_bps", "uplink_bps"), 0.0, HIGHEST_BPS, NO_RATE)
 SNRS = Columns(("downlink_snr_db", "uplink_snr_db"), -LARGEST_SNR_DB, LARGEST_SNR_DB, NO_SNR, are_snrs=True)
-BITRATES = Columns(("DL_bitrate", "UL_bitrate"), 0.0, HIGHEST_BPS / BPS_PER_KBPS, NO_RATE, BPS_PER_KBPS)
-SNR = Columns(("SNR",), -LARGEST_SNR_DB, LARGEST_SNR_DB, NO_SNR, are_snrs=True)
+DOWNLINK_SNR = SNRS._replace(names=SNRS.names[:1])
 
 
 class Row(NamedTuple):
@@ -58,41 +58,65 @@ class Table(NamedTuple):
         return held(device, times_s, [row.down for row in own], [row.up for row in own], are_snrs=self.are_snrs)
 
 
-def row_of(row: CsvRow, columns: Columns, time: str, device: str) -> Row:
-    """Return a device's row, whose time stands in the column `time`.
+def as_key(names: Mapping[Named, str]) -> tuple[tuple[str, str], ...]:
+    """Return names of columns as an argument of `read_table`."""
+    return tuple(sorted(names.items()))
+
+
+@lru_cache(maxsize=256)
+def read_table(
+    path: Path,
+    changed_ns: int,
+    kinds: tuple[Columns, ...],
+    named: tuple[tuple[str, str], ...],
+    device: str | None = None,
+) -> Table:
+    """Return the rows of a file, which is read again if it has changed; of several at one time the last counts.
+
+    Args:
+        path: the file.
+        changed_ns: when it was changed.
+        kinds: columns of values, of which it must have one kind.
+        named: its names for columns.
+        device: whose log it is, with rows without values; None: it has a column `device`, and values in all rows.
 
     Raises:
-        NotReadable: a cell holds no number, or one out of bounds.
+        NotReadable: the times of a device fall, a cell holds no number, or one out of bounds, or there are no rows.
     """
-    if not device:
-        raise NotReadable("a device has no name", row.line)
-    time_s = number_in(row, time, expected=f"seconds, or a timestamp such as {EXAMPLE}", least=0.0, most=LARGEST_S)
-    values = []
-    for name in columns.names:
-        value = number_in(row, name, least=columns.least, most=columns.most, remedy=columns.remedy)
-        values.append(value * columns.scale)
-    return Row(row.line, device, time_s, row.as_written(time), values[0], values[-1])
-
-
-def table_of(path: Path, rows: Iterable[tuple[Row, Columns]]) -> Table:
-    """Return the rows of a file; of several rows of a device at one time the last counts.
-
-    Raises:
-        NotReadable: the times of a device fall, or there are no rows.
-    """
+    names = dict(named)
+    columns = _kind(path, kinds, names)
+    keys = (TIME,) if device is not None else ("device", TIME)
     times = SampleTimes()
     of_device: dict[str, list[Row]] = {}
-    columns: Columns | None = None
-    for row, found in rows:
-        columns = found
+    for cells in timed_rows(path, (TIME,), (*keys, *columns.names), (), names):
+        if device is not None and not cells.is_measured(columns.names):
+            continue
+        row = _row(cells, columns, device or cells.cells["device"])
         own = of_device.setdefault(row.device, [])
         if times.is_repeated(row.device, row.device, row.time_s, row.time, row.line):
             own.pop()
         own.append(row)
-    if columns is None:
+    if not of_device:
         raise NotReadable("has no rows with values", 1)
-    notes = times.notes(path)
-    if columns.scale == 1:  # others name their unit
-        values = [value for own in of_device.values() for row in own for value in (row.down, row.up)]
-        notes += unit_notes(path, values, are_snrs=columns.are_snrs)
-    return Table(of_device, columns.are_snrs, notes)
+    return Table(of_device, columns.are_snrs, times.notes(path))
+
+
+def _kind(path: Path, kinds: tuple[Columns, ...], names: Mapping[str, str]) -> Columns:
+    """Return those of the columns of which a file has some, or the first ones."""
+    named = tuple(kind for kind in kinds if not names.keys().isdisjoint(kind.names)) or kinds
+    optional = [name for kind in named for name in kind.names]
+    first = next(csv_rows(path, (), optional, names), None)
+    found = [kind for kind in named if first is not None and not first.cells.keys().isdisjoint(kind.names)]
+    if len(found) > 1:
+        raise NotReadable("has columns of both rates and SNRs: say which with columns", 1)
+    return (found or kinds)[0]
+
+
+def _row(row: CsvRow, columns: Columns, device: str) -> Row:
+    if not device:
+        raise NotReadable("a device has no name", row.line)
+    time_s = number_in(row, TIME, expected=f"seconds, or a timestamp such as {EXAMPLE}", least=0.0, most=LARGEST_S)
+    values = [
+        number_in(row, name, least=columns.least, most=columns.most, remedy=columns.remedy) for name in columns.names
+    ]
+    return Row(row.line, device, time_s, row.as_written(TIME), values[0], values[-1])

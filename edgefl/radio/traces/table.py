@@ -1,17 +1,13 @@
 """Link traces as tables of numbers over time."""
 
-from collections.abc import Container, Iterator
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Mapping
 
-from edgefl.core.data_files import NotReadable, faults_in, timed_rows
+from edgefl.core.data_files import NotReadable, faults_in
 from edgefl.core.paths import DataFile
 from edgefl.core.sample_times import shown_time
 from edgefl.core.section import shown
-from edgefl.radio.traces.base import LinkTrace, Recording
-from edgefl.radio.traces.columns import RATES, SNRS, Columns, Row, Table, row_of, table_of
-
-KEYS = ("device", "time_s")
+from edgefl.radio.traces.base import LinkTrace, Recording, unit_notes
+from edgefl.radio.traces.columns import RATES, SNRS, Named, Row, Table, as_key, read_table
 
 
 class CsvTrace(LinkTrace):
@@ -23,6 +19,7 @@ class CsvTrace(LinkTrace):
     """
 
     path: DataFile  # CSV file with the recordings.
+    columns: Mapping[Named, str] = {}  # The names of these columns in the file; usual ones of drive tests are known.
 
     def recordings(self) -> list[Recording]:
         """Return the recordings by device: in the order of their numbers, or of their names in a pool."""
@@ -34,26 +31,21 @@ class CsvTrace(LinkTrace):
 
     def notes(self) -> list[str]:
         """See LinkTrace."""
-        return self._read().notes
+        table = self._read()
+        values = [value for own in table.rows.values() for row in own for value in (row.down, row.up)]
+        return table.notes + unit_notes(self.path, values, are_snrs=table.are_snrs)
 
     def _read(self) -> Table:
         with faults_in(self.path):
-            changed_ns = self.path.stat().st_mtime_ns
-            return _read(self.path, changed_ns, numbered=self.assign == "by_number")
+            table = read_table(self.path, self.path.stat().st_mtime_ns, (RATES, SNRS), as_key(self.columns))
+            if self.assign == "by_number":
+                _check_numbers(table.rows)
+        return table
 
     @property
     def source(self) -> str:
         """See LinkTrace."""
         return str(self.path)
-
-
-@lru_cache(maxsize=4)
-def _read(path: Path, changed_ns: int, *, numbered: bool) -> Table:
-    """Return what a file holds; it is read again if it has changed."""
-    table = table_of(path, _rows(path))
-    if numbered:
-        _check_numbers(table.rows)
-    return table
 
 
 def _check_numbers(of_device: dict[str, list[Row]]) -> None:
@@ -75,23 +67,3 @@ def _check_numbers(of_device: dict[str, list[Row]]) -> None:
     for number in range(len(of_device)):
         if str(number) not in of_device:
             raise NotReadable(f"has no rows of device {number}, but of {len(of_device)} others: number them from 0")
-
-
-def _rows(path: Path) -> Iterator[tuple[Row, Columns]]:
-    """Yield the rows of a file with the columns of rates or of SNRs."""
-    columns: Columns | None = None
-    for row in timed_rows(path, ("time_s",), KEYS, (*RATES.names, *SNRS.names)):
-        columns = columns or _columns(row.cells)
-        yield row_of(row, columns, "time_s", row.cells["device"]), columns
-
-
-def _columns(header: Container[str]) -> Columns:
-    must = f"must have {', '.join(KEYS)} and either {', '.join(RATES.names)} or {', '.join(SNRS.names)}"
-    found = [columns for columns in (RATES, SNRS) if any(name in header for name in columns.names)]
-    if len(found) > 1:
-        raise NotReadable(f"has columns of both rates and SNRs; {must}", 1)
-    columns = found[0] if found else RATES
-    for name in columns.names:
-        if name not in header:
-            raise NotReadable(f"has no column {name}; {must}", 1)
-    return columns

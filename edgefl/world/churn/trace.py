@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
 from edgefl.core.arrays import Bools, Floats, Ids
-from edgefl.core.data_files import ENDLESS, EXAMPLE, CsvRow, MissingColumn, NotReadable, faults_in, timed_rows
+from edgefl.core.data_files import ENDLESS, EXAMPLE, CsvRow, NotReadable, faults_in, timed_rows
 from edgefl.core.errors import InputError
 from edgefl.core.paths import DataFile
 from edgefl.core.sample_times import warn_once
@@ -142,12 +142,7 @@ def _time_fractions(count: int, stays: list[_RecordedStay]) -> Floats:
 
 def _read_stays(path: Path) -> tuple[list[_RecordedStay], list[str]]:
     """Return the file's stays by device and time, and lines for the user: a repeated row counts once."""
-    try:
-        rows = sorted(_stay(row) for row in timed_rows(path, TRACE_COLUMNS[1:], TRACE_COLUMNS))
-    except MissingColumn as error:
-        if not "".join(error.header).startswith("{"):
-            raise
-        raise NotReadable("is JSON, and no table of stays: set format to flash or fedscale", error.line) from None
+    rows = sorted(_stay(row) for row in timed_rows(path, TRACE_COLUMNS[1:], TRACE_COLUMNS))
     if not rows:
         raise NotReadable("has no rows")
     stays = rows[:1]

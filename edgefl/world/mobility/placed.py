@@ -15,6 +15,7 @@ from edgefl.core.paths import DataFile
 from edgefl.world.mobility.area import LEAST_SQUARE_M2, Area
 from edgefl.world.mobility.base import Mobility
 
+EARTH_RADIUS_M = 6_371_008.8  # mean radius (IUGG)
 LEAST_EXTENT_M = 1.0  # of a map, or of a trace whose devices move: less is another unit than metres
 Shift = Annotated[float, Field(ge=-1e9, le=1e9)]  # metres or seconds
 Factor = Annotated[float, Field(ge=1e-9, le=1e9)]
@@ -71,6 +72,21 @@ class Placed(Mobility):
             return
         text = f"comes no nearer to a base station than {nearest_m:.4g} m, a cell ends at {area.disc_m:g} m"
         raise self.fault(f"{text}: set centre to true, or scale or offset_m")
+
+
+def projected_m(points: Floats, origin: tuple[float, float] | None) -> tuple[Floats, tuple[float, float]]:
+    """Return longitudes and latitudes [n, 2] in metres on the plane that touches the Earth in the origin, and that.
+
+    x = R cos(lat0) (lon - lon0), y = R (lat - lat0), with angles in radians and the Earth's mean radius R, for the
+    origin [latitude, longitude], by default the mean of the points.
+    """
+    if origin is None:
+        longitude, latitude = points.mean(axis=0).tolist()
+    else:
+        latitude, longitude = origin
+    shrink = np.array([np.cos(np.radians(latitude)), 1.0])  # circles of latitude are shorter than the equator
+    plane_m = np.radians(points - [longitude, latitude]) * EARTH_RADIUS_M * shrink
+    return np.asarray(plane_m), (latitude, longitude)
 
 
 def _nearest_m(starts: Floats, ends: Floats) -> float:

@@ -28,6 +28,7 @@ class Samples(NamedTuple):
     time_s: Floats  # the file's own
     points: Floats  # [n, 2], the file's own
     speed_mps: Floats  # nan: unknown
+    in_degrees: bool  # the names of columns say so
     after_absence: Bools  # the file says that the device was away since its last sample
     # Lines for the user, without the file's key: none, or one.
     repeated: list[str]  # samples at the time of another were replaced
@@ -42,20 +43,22 @@ class Samples(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def read_samples(path: Path, changed_ns: int, form: str) -> Samples:
+def read_samples(path: Path, changed_ns: int, form: str, names: tuple[tuple[str, str], ...]) -> Samples:
     """Return the samples of a file; kept, as reading may take long, until the file changes.
 
     Args:
         path: the file.
         changed_ns: when it was changed.
         form: its format, a key of `FORMATS`.
+        names: the file's names for columns.
 
     Raises:
         NotReadable: the file is wrong.
         OSError: it cannot be read.
     """
     columns = _Columns(path)
-    for sample in FORMATS[form].read(path):
+    known = FORMATS[form]
+    for sample in known.read(path, dict(names)) if known.places == "by_names" else known.read(path):
         if isinstance(sample, EmptyStep):
             columns.add_empty(sample)
             continue
@@ -82,6 +85,7 @@ def joined(parts: Sequence[Samples]) -> Samples:
         time_s=np.concatenate([part.time_s - part.time_s.min() for part in parts]),
         points=np.concatenate([part.points for part in parts]),
         speed_mps=np.concatenate([part.speed_mps for part in parts]),
+        in_degrees=all(part.in_degrees for part in parts),
         after_absence=np.concatenate([part.after_absence for part in parts]),
         repeated=of_folder([note for part in parts for note in part.repeated]),
         unknown=of_folder([note for part in parts for note in part.unknown]),
@@ -109,6 +113,7 @@ class _Columns:
         self._unknown = 0
         self._first_unknown: Sample | None = None
         self._end_s = -math.inf  # of the file so far
+        self._in_degrees = False
 
     def add_empty(self, step: EmptyStep) -> None:
         """Add a time step without devices.
@@ -127,6 +132,7 @@ class _Columns:
             NotReadable: it is wrong.
         """
         _check(sample)
+        self._in_degrees = sample.in_degrees
         self._end_s = max(self._end_s, sample.time_s)
         if not sample.is_known:
             self._unknown += 1
@@ -171,6 +177,7 @@ class _Columns:
             time_s=np.frombuffer(self._time_s),
             points=np.stack([np.frombuffer(self._x), np.frombuffer(self._y)], axis=-1),
             speed_mps=np.frombuffer(self._speed_mps),
+            in_degrees=self._in_degrees,
             after_absence=np.frombuffer(self._after_absence, dtype=np.bool_),
             repeated=self._times.notes(self._path),
             unknown=self._unknown_notes(),

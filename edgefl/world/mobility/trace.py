@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -18,11 +18,10 @@ from edgefl.core.streams import Streams
 from edgefl.world.mobility.area import Area
 from edgefl.world.mobility.base import Track
 from edgefl.world.mobility.formats import FORMATS, Format, FormatName, format_of, known_suffixes
-from edgefl.world.mobility.placed import LEAST_EXTENT_M, Coordinates, Factor, Placed, Shift
+from edgefl.world.mobility.placed import LEAST_EXTENT_M, Coordinates, Factor, Placed, Shift, projected_m
 from edgefl.world.mobility.recorded_track import RecordedTrack, RecordedWay, way_of
 from edgefl.world.mobility.samples import Samples, joined, moved_per_m, read_samples
 
-EARTH_RADIUS_M = 6_371_008.8  # mean radius (IUGG)
 USUAL_ABSENCES = 0.5  # for each sample: more of them are a way of sampling
 SPEED_RATIOS = (0.8, 1.25)  # of movement by positions to that by speeds: beyond them, the file has another clock
 MOST_DEGREES_PER_M = 0.01  # a degree is longer than 100 m everywhere but within 100 km of a pole
@@ -38,6 +37,8 @@ class Trace(Placed):
 
     path: DataPath  # The file with positions, or a folder with several files, which all begin at time_offset_s.
     format: FormatName | None = None  # Format of the file; by default by its name.
+    # The names of CSV columns in the file, such as {x_m: Longitude}; usual names of drive tests are known.
+    columns: Mapping[Literal["time_s", "device", "x_m", "y_m"], str] = {}
     time_offset_s: Shift = 0.0  # Virtual time of the file's first sample.
     time_scale: Factor = 1.0  # Seconds of the emulation for each second of the file.
     # Whether a device stays at the last sample (hold), starts the file again, or is gone (leave).
@@ -45,7 +46,7 @@ class Trace(Placed):
     # Seconds of the file between two samples of a device, above which it is absent in between. By default the file says
     # so: time steps without the vehicle (FCD), a new segment (GPX).
     gap_s: Annotated[float, Field(gt=0, le=1e12)] | None = None
-    # What x and y are; auto takes degrees for GPX, and for FCD whose speeds say so.
+    # What x and y are; auto takes degrees for GPX, for columns such as longitude, and for FCD whose speeds say so.
     coordinates: Literal["auto", "metres", "lon_lat"] = "auto"
     origin: Coordinates | None = None  # The [latitude, longitude] that becomes (0, 0); by default the mean.
 
@@ -60,9 +61,10 @@ class Trace(Placed):
             raise fault_at(("coordinates",), f"{kind} files are in metres: leave it out")
         if self.coordinates == "metres" and places == "degrees":
             raise fault_at(("coordinates",), f"{kind} files are in degrees: leave it out")
+        if self.columns and places != "by_names":
+            raise fault_at(("columns",), f"{kind} files have no names of columns: leave it out")
         if self.origin is not None:
-            may_be_degrees = places in {"degrees", "by_speeds"} and self.coordinates != "metres"
-            if self.coordinates != "lon_lat" and not may_be_degrees:
+            if self.coordinates == "metres" or places == "metres":
                 raise fault_at(("origin",), f"projects degrees; {kind} files are in metres: leave it out")
             latitude, longitude = self.origin
             if abs(latitude) >= 90 or abs(longitude) > 180:
@@ -125,7 +127,9 @@ class Trace(Placed):
         points = samples.points
         in_degrees = self._in_degrees(samples)
         if in_degrees:
-            points = self._projected_m(points)
+            points, _ = projected_m(points, self.origin)
+        elif self.origin is not None:
+            raise self.fault("is in metres, and origin projects degrees: leave it out, or write coordinates: lon_lat")
         points = self.placed_m(points)
         times_s = self._emulation_s(samples, samples.time_s)
         of_devices = samples.of_devices()
@@ -144,7 +148,8 @@ class Trace(Placed):
             files = files_at(self.path, self._known.suffixes)
         for file in files:
             with self.reading(file):
-                parts.append(read_samples(file, file.stat().st_mtime_ns, str(self.kind)))
+                changed_ns = file.stat().st_mtime_ns
+                parts.append(read_samples(file, changed_ns, str(self.kind), tuple(sorted(self.columns.items()))))
         if not self.path.is_dir():
             return parts[0]
         return joined(parts)
@@ -162,7 +167,8 @@ class Trace(Placed):
             InputError: they should be, and one of them cannot be.
         """
         on_earth = (np.abs(samples.points) <= (180.0, 90.0)).all(axis=1)
-        if self._known.places == "degrees" or self.coordinates == "lon_lat":
+        says_degrees = samples.in_degrees and self.coordinates == "auto"
+        if says_degrees or self._known.places == "degrees" or self.coordinates == "lon_lat":
             if not on_earth.all():
                 row = int(np.flatnonzero(~on_earth)[0])
                 x, y = samples.points[row]
@@ -175,16 +181,6 @@ class Trace(Placed):
         if self.coordinates == "metres" or self._known.places != "by_speeds":
             return False
         return bool(on_earth.all()) and moved_per_m(samples) < MOST_DEGREES_PER_M
-
-    def _projected_m(self, points: Floats) -> Floats:
-        """Return longitudes and latitudes [n, 2] in metres, by the equirectangular projection around the origin."""
-        if self.origin is None:
-            middle = points.mean(axis=0)  # longitude, latitude
-        else:
-            latitude, longitude = self.origin
-            middle = np.array([longitude, latitude])
-        shrink = np.array([np.cos(np.radians(middle[1])), 1.0])  # circles of latitude are shorter than the equator
-        return np.asarray(np.radians(points - middle) * EARTH_RADIUS_M * shrink)
 
     def _check_clock(self, samples: Samples) -> None:
         """Warn if the file's speeds say that its times are in another unit, such as frames at another rate."""
@@ -202,7 +198,7 @@ class Trace(Placed):
         if not moves or extent_m >= LEAST_EXTENT_M:
             return
         remedy = "if it is not in metres, write scale"
-        if self._known.places in {"by_key", "by_speeds"}:
+        if self._known.places in {"by_names", "by_speeds"}:
             remedy = f"if it is in degrees, write coordinates: lon_lat; {remedy}"
         text = f"its devices move, but within {extent_m:.3g} m in all: {remedy}; if it is right, coordinates: metres"
         raise self.fault(text)

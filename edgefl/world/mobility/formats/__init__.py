@@ -5,6 +5,7 @@ To add a format: a file in this folder with such a function, its name in `Format
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -12,34 +13,34 @@ from edgefl.core.file_lists import natural, stem_of, suffix_of
 from edgefl.world.mobility.formats.bonnmotion import read_bonnmotion
 from edgefl.world.mobility.formats.csv import read_csv
 from edgefl.world.mobility.formats.fcd import read_fcd
-from edgefl.world.mobility.formats.g_nettrack import read_g_nettrack
 from edgefl.world.mobility.formats.gpx import read_gpx
 from edgefl.world.mobility.formats.ns2 import read_ns2
 from edgefl.world.mobility.formats.obsmat import read_obsmat
 from edgefl.world.mobility.formats.sample import EmptyStep, Sample
 
-FormatName = Literal["csv", "obsmat", "fcd", "gpx", "bonnmotion", "ns2", "g_nettrack"]
+FormatName = Literal["csv", "obsmat", "fcd", "gpx", "bonnmotion", "ns2", "drive_test", "g_nettrack"]
 
 
 class Format(NamedTuple):
     """A format of trace files, and how it is read."""
 
-    read: Callable[[Path], Iterator[Sample] | Iterator[Sample | EmptyStep]]
+    read: Callable[..., Iterator[Sample] | Iterator[Sample | EmptyStep]]  # of a file, perhaps with names of columns
     suffixes: tuple[str, ...]  # of names of such files; the first format with a suffix has it by default
-    places: Literal["metres", "degrees", "by_key", "by_speeds"]
-    """What x and y are: metres, or longitude and latitude; `by_key`: metres unless the key `coordinates` says degrees;
-    `by_speeds`: degrees where the samples' speeds say so."""
+    places: Literal["metres", "degrees", "by_names", "by_speeds"]
+    """What x and y are: metres, or longitude and latitude; `by_names`: degrees where the names of the columns say so;
+    `by_speeds`: degrees where the samples' speeds say so. The key `coordinates` may say degrees of the last two."""
     tells_absence: bool = False  # every time step lists the devices that are there, also after a device's last sample
 
 
 FORMATS: dict[str, Format] = {
-    "csv": Format(read_csv, (".csv",), "by_key"),
+    "csv": Format(read_csv, (".csv",), "by_names"),
     "obsmat": Format(read_obsmat, (".txt",), "metres"),
     "fcd": Format(read_fcd, (".xml",), "by_speeds", tells_absence=True),
     "gpx": Format(read_gpx, (".gpx",), "degrees"),
     "bonnmotion": Format(read_bonnmotion, (".movements",), "metres"),
     "ns2": Format(read_ns2, (".tcl", ".ns_movements"), "metres"),
-    "g_nettrack": Format(read_g_nettrack, (".csv",), "degrees"),
+    "drive_test": Format(partial(read_csv, is_log=True), (".csv",), "by_names"),
+    "g_nettrack": Format(partial(read_csv, is_log=True), (".csv",), "by_names"),  # its earlier name
 }
 
 

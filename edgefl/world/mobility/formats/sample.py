@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from edgefl.core.data_files import EXAMPLE, CsvRow, NotReadable, number_in
+from edgefl.core.data_files import NotReadable
 from edgefl.core.section import shown
 
 
@@ -20,6 +20,7 @@ class Sample(NamedTuple):
     group: str = ""  # of names: a vehicle and a person may have one name, and are two devices
     after_absence: bool = False  # the file says that the device was away since its last sample
     is_known: bool = True  # False: the file says that the position is unknown
+    in_degrees: bool = False  # the file's names of columns say so
 
 
 class EmptyStep(NamedTuple):
@@ -39,13 +40,3 @@ def number(text: str, line: int) -> float:
         return float(text)
     except ValueError:
         raise NotReadable(f"must be a number, got {shown(text)}", line) from None
-
-
-def coordinate_in(row: CsvRow, column: str) -> float:
-    """Return the coordinate that a cell holds."""
-    return number_in(row, column, remedy="leave out rows without a position")
-
-
-def seconds_in(row: CsvRow, column: str) -> float:
-    """Return the seconds that a cell of `timed_rows` holds."""
-    return number_in(row, column, expected=f"seconds, or a timestamp such as {EXAMPLE}")
