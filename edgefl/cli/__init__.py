@@ -26,7 +26,7 @@ from edgefl.cli.run import add_run
 from edgefl.cli.scenario_verbs import add_init, add_list, add_schema, add_validate
 from edgefl.cli.sweep import add_sweep
 from edgefl.cli.what_if import add_what_if
-from edgefl.cli.wrong_words import in_words, unknown_verb, unknown_words
+from edgefl.cli.wrong_words import in_words, unknown_verb, unknown_words, with_options
 from edgefl.core import interrupts
 from edgefl.core.errors import InputError, RunError, trail
 from edgefl.core.machine import collect_rarely, more_memory, prefer_huge_pages, unmapped_library
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not words:
             parser.print_help()
             return EXIT_DONE
-        options = parser.parse_args(words)
+        options = parser.parse_args(with_options(words))
         note_paths(options, here)
         if getattr(options, "no_plugins", False):
             _refuse_plugins()

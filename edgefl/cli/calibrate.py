@@ -6,10 +6,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import add_no_plugins, as_typed, printable, working_directory
+from edgefl.cli.common import add_no_plugins, add_options, as_typed, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE
 
 if TYPE_CHECKING:
@@ -20,38 +19,7 @@ def add_calibrate(verbs: Any) -> None:
     """Add `edgefl calibrate` and its options."""
     about = "fit the devices and the radio of a scenario to the log of a testbed (docs/calibration.md)"
     parser = verbs.add_parser("calibrate", help=about, description=about)
-    parser.add_argument("log", metavar="LOG", type=Path, help="CSV file with a row for each measured phase of a device")
-    parser.add_argument(
-        "--counts",
-        metavar="FILE",
-        type=Path,
-        help="CSV file with the operations of each network; with neither this nor --model, times hold only for the "
-        "log's networks",
-    )
-    parser.add_argument(
-        "--model",
-        metavar="NAME=SCENARIO",
-        action="append",
-        default=[],
-        dest="models",
-        help="the network NAME of the log is the model of this scenario (file, or name of one), on its data; may be "
-        "repeated",
-    )
-    parser.add_argument(
-        "--hold-out",
-        metavar="SHARE|NAMES",
-        help="rows left out of the fit, whose errors are printed: a share such as 0.25, or networks such as "
-        "lenet,resnet18 (default: each network in turn; without counts, every fourth round; 0: none)",
-    )
-    parser.add_argument(
-        "-o",
-        "--out",
-        metavar="DIR",
-        type=Path,
-        help="folder for scenario, table and picture (default: print the scenario)",
-    )
-    parser.add_argument("--overwrite", action="store_true", help="replace earlier files in the folder")
-    parser.add_argument("--quiet", action="store_true", help="print no table of errors")
+    add_options(parser, "calibrate")
     add_no_plugins(parser)
     parser.set_defaults(verb=_calibrate)
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import logging
 import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from edgefl.cli.exits import EXIT_DONE
 from edgefl.core import interrupts
@@ -19,6 +21,8 @@ if TYPE_CHECKING:  # pydantic stands behind it, which takes a while to import
     from edgefl.scenario import Scenario, SweepPoint
 
 
+TYPES: Mapping[str, Callable[[str], Any]] = {"Path": Path, "int": int, "float": float}
+DEFAULTS_OF_ACTIONS: Mapping[str, Callable[[], Any]] = {"append": list, "count": int}
 OPTIONS = {"overrides": "--set", "out": "-o"}  # options whose attribute has another name
 DEFAULTS = {("device", "auto"), ("scale", "full")}
 
@@ -103,6 +107,29 @@ class _AsTyped(logging.Formatter):
         return as_typed(super().format(record))
 
 
+@cache
+def _options() -> Sequence[Mapping[str, str]]:
+    with Path(__file__).with_name("options.csv").open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def add_options(parser: argparse.ArgumentParser | argparse._ArgumentGroup, of: str) -> None:
+    """Add those options of a verb, or of one of its groups, that options.csv has: all that need no code."""
+    for row in _options():
+        if row["of"] != of:
+            continue
+        settings: dict[str, Any] = {name: text for name, text in row.items() if text and name not in {"of", "option"}}
+        if row["type"]:
+            settings["type"] = TYPES[row["type"]]
+        if row["choices"]:
+            settings["choices"] = row["choices"].split("|")
+        if row["action"] in DEFAULTS_OF_ACTIONS:
+            settings["default"] = DEFAULTS_OF_ACTIONS[row["action"]]()
+        if row["nargs"] == "?" and row["option"].startswith("-"):
+            settings["const"] = ""  # the option without a value
+        parser.add_argument(*row["option"].split(), **settings)
+
+
 def add_overrides(parser: argparse.ArgumentParser, what: str) -> None:
     """Add the option that replaces keys of a file; `what` is its name in the help."""
     parser.add_argument(
@@ -118,33 +145,16 @@ def add_overrides(parser: argparse.ArgumentParser, what: str) -> None:
 def add_running(parser: argparse.ArgumentParser) -> None:
     """Add the options of verbs that run something."""
     add_overrides(parser, "scenario")
-    parser.add_argument(
-        "--device",
-        default="auto",
-        metavar="auto|cpu|cuda[:i]",
-        help="train on this device (auto: a GPU if there is one)",
-    )
-    parser.add_argument(
-        "--no-train", action="store_true", help="price latency, energy and participation without learning"
-    )
+    add_options(parser, "running")
     add_no_plugins(parser)
     parser.add_argument("--overwrite", action="store_true", help="replace earlier results in the folder")
     talk = parser.add_mutually_exclusive_group()
-    talk.add_argument("--quiet", action="store_true", help="print no progress and no table")
-    talk.add_argument(
-        "-v",
-        "--verbose",
-        action="count",
-        default=0,
-        help="report data found, training plan, record and checkpoints; -vv: also where an error comes from",
-    )
+    add_options(talk, "running talk")
 
 
 def add_no_plugins(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """Add the option of all verbs that load a scenario, which `edgefl.cli.main` reads."""
-    parser.add_argument(
-        "--no-plugins", action="store_true", help="refuse a scenario that names code from outside edgefl"
-    )
+    add_options(parser, "no-plugins")
 
 
 def begin(*, quiet: bool, verbose: int = 0) -> None:
@@ -171,6 +181,13 @@ def warn_of_implausible(scenarios: Iterable[Scenario], place: Callable[[str], st
     from edgefl.scenario.plausibility import implausible
 
     _warn((line for scenario in scenarios for line in implausible(scenario)), place)
+
+
+def warn_of_groups() -> None:
+    """Warn of installed plug-ins in groups that edgefl does not know, and so never looks at."""
+    from edgefl.cli.listing import unknown_groups
+
+    _warn(unknown_groups(), str)
 
 
 def warn_of_worlds(scenarios: Iterable[Scenario], place: Callable[[str], str]) -> None:

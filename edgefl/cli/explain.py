@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from edgefl.cli.common import add_options
 from edgefl.cli.exits import EXIT_DONE
 from edgefl.cli.json_output import add_json, print_json
 
@@ -11,9 +12,7 @@ def add_explain(verbs: Any) -> None:
     """Add `edgefl explain` and its options."""
     about = "explain a key, a member, a result column or a preset: meaning, unit, default, bounds and an example"
     parser = verbs.add_parser("explain", help=about, description=about)
-    parser.add_argument(
-        "topic", metavar="NAME", nargs="+", help="such as radio.bandwidth_hz, fedprox, wasted_j or learning_rate"
-    )
+    add_options(parser, "explain")
     add_json(parser)
     parser.set_defaults(verb=_explain)
 

@@ -1,5 +1,6 @@
 """What `edgefl explain` says of keys, members, columns and files of results, presets, and other words for them."""
 
+import itertools
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -10,7 +11,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from edgefl.cli import guides
-from edgefl.cli.listing import CATALOGUES, PLACES, entries, meaning_of_kind
+from edgefl.cli.listing import CATALOGUES, PLACES, entries, kind_of, meaning_of_kind
 from edgefl.cli.member_page import NO_EXAMPLE, example, kinds_of, page, preset_pages
 from edgefl.core.errors import InputError
 from edgefl.core.key_notes import DEPENDS, KeyNote, key_notes, meanings, with_short_numbers
@@ -23,7 +24,7 @@ from edgefl.scenario.examples import default_value, example_of_key
 from edgefl.scenario.key_index import Key, catalogue_of, keys_of_members, keys_of_sections, sections_in, walk
 from edgefl.scenario.key_words import meant_keys, meant_members, plain_word, synonyms
 from edgefl.scenario.sweep_file import SweepFile
-from edgefl.scenario.written_units import unit_of
+from edgefl.scenario.written_units import stem_and_unit, unit_of
 
 COLUMNS_PAGE = "results/README.md"
 LINE_WIDTH = 100
@@ -88,7 +89,9 @@ def explain(word: str) -> list[Explanation]:
         found = [one for meant in meant_keys(name, section) for one in _meant(meant)]
     if not found:
         found = [one for kind, name in meant_members(word) for one in _members(name, kind)]
-    found = found or _other(word)
+    if word not in keys_of_sections():
+        found += [one for one in _columns_and_files() if stem_and_unit(one.name)[0] == word]  # without its unit
+    found = found or _of_keys(key for key in _every_key() if word in walk(key.field)) or _other(word)
     if not found:
         raise InputError(f'explain: unknown "{word}"{nearest(plain_word(word), names())}; `edgefl list` has the kinds')
     return list(dict.fromkeys(found))
@@ -108,8 +111,7 @@ def names() -> Iterator[str]:
     """Yield all names that can be explained."""
     yield from keys_of_sections()
     yield from keys_of_members()
-    for one in (*keys_of_sections().values(), *(key for same in keys_of_members().values() for key in same)):
-        yield one.leaf
+    yield from (key.leaf for key in _every_key())
     for kind, catalogue in CATALOGUES.items():
         yield kind
         yield from catalogue.members
@@ -122,13 +124,8 @@ def names() -> Iterator[str]:
 def _named(word: str) -> list[Explanation]:
     if word in keys_of_sections():
         return [_key(keys_of_sections()[word])]
-    keys = [key for same in keys_of_members().values() for key in same]
-    exact = [key for key in keys if word in {key.dotted, _short(key)}]
-    leaves = [key for key in (*keys_of_sections().values(), *keys) if key.leaf == word]
-    alike: dict[tuple[str, str], list[Key]] = {}  # that several members have from one base class
-    for key in exact or leaves:
-        alike.setdefault((key.dotted, meanings(key.owner).get(key.leaf, "")), []).append(key)
-    found = [_key(*same) for same in alike.values()]
+    exact = [key for same in keys_of_members().values() for key in same if word in {key.dotted, _short(key)}]
+    found = _of_keys(exact or (key for key in _every_key() if key.leaf == word))
     found += [one for kind in CATALOGUES for one in _members(word, kind)]
     found += [_preset(section, word) for section in presets.SECTIONS if word in presets.names(section)]
     found += [one for one in _columns_and_files() if one.name == word]
@@ -139,11 +136,25 @@ def _named(word: str) -> list[Explanation]:
     return found
 
 
+def _every_key() -> Iterator[Key]:
+    yield from keys_of_sections().values()
+    yield from itertools.chain.from_iterable(keys_of_members().values())
+
+
+def _of_keys(keys: Iterable[Key]) -> list[Explanation]:
+    alike: dict[tuple[str, str], list[Key]] = {}  # that several members have from one base class
+    for key in keys:
+        alike.setdefault((key.dotted, meanings(key.owner).get(key.leaf, "")), []).append(key)
+    return [_key(*same) for same in alike.values()]
+
+
 def _other(word: str) -> list[Explanation]:
     """Return the explanations of what takes long to look up: plug-ins, scenarios and recipes of this name."""
     found = [Explanation(word, "plug-in", page(kind, word)) for kind in kinds_of(word)]
     for kind in ("scenarios", "recipes"):
         found += [Explanation(name, kind[:-1], about) for name, about in entries(kind) if name == word]
+    if (kind := kind_of(word)) in CATALOGUES:
+        found.append(_catalogue(kind))
     return found
 
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from edgefl.cli.common import add_no_plugins, add_overrides, as_typed, begin
+from edgefl.cli.common import add_no_plugins, add_options, add_overrides, as_typed, begin
 from edgefl.cli.exits import CODE_OF_STATUS
 
 
@@ -26,13 +26,7 @@ def add_flower(verbs: Any) -> None:
         default="",
         help='replace keys of the app\'s configuration, such as "num-server-rounds=5 lr=0.1"',
     )
-    parser.add_argument(
-        "--operations",
-        choices=("app", "world"),
-        default="app",
-        help="count what the ClientApp computes with torch (app, the default), or derive it from the world's model, "
-        "training and data (world)",
-    )
+    add_options(parser, "flower")
     add_no_plugins(parser)
     parser.add_argument("--overwrite", action="store_true", help="replace earlier results in the folder")
     parser.add_argument("--quiet", action="store_true", help="suppress what the app prints and logs; print no table")

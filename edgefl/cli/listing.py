@@ -4,7 +4,8 @@ from typing import Any, NamedTuple
 
 from edgefl.core.catalogue import Catalogue
 from edgefl.core.key_notes import meanings
-from edgefl.core.plugins import Installed, installed
+from edgefl.core.plugins import Installed, installed, installed_kinds
+from edgefl.core.section import nearest
 from edgefl.scenario import presets, shipped
 from edgefl.scenario.key_index import keys_of_sections, places
 
@@ -33,6 +34,27 @@ class Kind(NamedTuple):
 def kinds() -> list[str]:
     """Return the kinds that `edgefl list` takes."""
     return [*CATALOGUES, *OTHER_KINDS]
+
+
+def kind_of(word: str) -> str | None:
+    """Return the kind that a word names, in the singular or in the plural; None if it names none."""
+    for kind in kinds():
+        if word in {kind, f"{kind}s", kind.removesuffix("s"), kind.removesuffix("es"), f"{kind.removesuffix('ies')}y"}:
+            return kind
+    return None
+
+
+def unknown_groups() -> list[str]:
+    """Return a warning for each group of installed plug-ins, `edgefl.KIND`, whose kind is unknown."""
+    known = [f"edgefl.{kind}" for kind in CATALOGUES]
+    lines = []
+    for kind in installed_kinds():
+        if kind not in CATALOGUES:
+            group = f"edgefl.{kind}"
+            packages = ", ".join(dict.fromkeys(point.distribution for point in installed(kind)))
+            meant = nearest(group, known)
+            lines.append(f"{packages}: unknown group of entry points {group}{meant}; known: {', '.join(known)}")
+    return lines
 
 
 def overview() -> list[Kind]:

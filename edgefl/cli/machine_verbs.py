@@ -2,10 +2,9 @@
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
-from edgefl.cli.common import columns
+from edgefl.cli.common import add_options, begin, columns, warn_of_groups
 from edgefl.cli.exits import EXIT_DONE
 
 
@@ -16,17 +15,7 @@ def add_data(verbs: Any) -> None:
     deeds = parser.add_subparsers(title="what to do", metavar="fetch|list", required=True)
     about = "download datasets and check them; existing files are kept"
     fetching = deeds.add_parser("fetch", help=about, description=about)
-    fetching.add_argument("names", metavar="NAME", nargs="+", help="dataset, such as mnist")
-    fetching.add_argument(
-        "--to", metavar="DIR", type=Path, help="data folder (default: EDGEFL_DATA if it is set, else ~/.cache/edgefl)"
-    )
-    fetching.add_argument(
-        "--from",
-        metavar="URL",
-        dest="mirror",
-        help="address of a folder with files of the same names, such as a mirror",
-    )
-    fetching.add_argument("--quiet", action="store_true", help="print no progress")
+    add_options(fetching, "data")
     fetching.set_defaults(verb=_fetch)
     about = "list the datasets, and where their files are found"
     deeds.add_parser("list", help=about, description=about).set_defaults(verb=_list)
@@ -77,6 +66,8 @@ def _doctor(options: argparse.Namespace) -> int:
 
     from edgefl.runs.doctor import examine
 
+    begin(quiet=False)
+    warn_of_groups()
     findings = examine()
     if options.json:
         print(json.dumps(findings, indent=2))

@@ -5,11 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import add_no_plugins, as_typed, begin, columns, command_again, printable, working_directory
+from edgefl.cli.common import (
+    add_no_plugins,
+    add_options,
+    as_typed,
+    begin,
+    columns,
+    command_again,
+    printable,
+    working_directory,
+)
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 from edgefl.cli.json_output import add_json, print_json
 from edgefl.cli.recipe_forecast import dry_run, needs_as_json
@@ -29,43 +37,9 @@ def add_reproduce(verbs: Any) -> None:
     """Add `edgefl reproduce` and its options."""
     about = "run a published table or figure again, and print published next to measured numbers; or list them all"
     parser = verbs.add_parser("reproduce", help=about, description=about)
-    parser.add_argument(
-        "recipe", metavar="PAPER/ITEM", nargs="?", help="such as fedssg/table-3; PAPER alone means all of its recipes"
-    )
-    parser.add_argument(
-        "--scale", choices=("small", "full"), default="full", help="how much of it is run (default: full)"
-    )
-    parser.add_argument("--seeds", metavar="N", type=int, help="the first N seeds (default: those of the recipe)")
-    parser.add_argument("--workers", metavar="N", type=int, help="runs at a time (default: one for each GPU, or core)")
-    parser.add_argument(
-        "--cluster", metavar="HOST:PORT|auto", help="run on the machines of a Ray cluster (docs/cluster.md)"
-    )
-    parser.add_argument("--device", default="auto", metavar="auto|cpu|cuda[:i]", help="train on this device")
-    parser.add_argument(
-        "-o", "--out", metavar="DIR", type=Path, help="folder (default: results/reproductions/PAPER/ITEM/SCALE)"
-    )
-    parser.add_argument("--resume", action="store_true", help="run what is missing in the folder")
-    parser.add_argument("--overwrite", action="store_true", help="replace earlier results in the folder")
+    add_options(parser, "reproduce")
     instead = parser.add_mutually_exclusive_group()
-    instead.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="print what would be run, and an estimate of its time from first rounds",
-    )
-    instead.add_argument(
-        "--recorded",
-        action="store_true",
-        help="compare recorded measurements, and run nothing; with -o also write the page and the tables",
-    )
-    instead.add_argument(
-        "--record", action="store_true", help="run what has not been recorded, and add it (for developers of edgefl)"
-    )
-    instead.add_argument(
-        "--check", action="store_true", help="run all recipes that do not learn, or learn in seconds (two minutes)"
-    )
-    parser.add_argument(
-        "--library", metavar="DIR", type=Path, help="recipes of your own: a folder with recipes/PAPER/ITEM.yaml"
-    )
+    add_options(instead, "reproduce instead")
     add_no_plugins(parser)
     parser.add_argument("--quiet", action="store_true", help="print no progress and no table")
     add_json(parser)

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import add_running, as_typed, begin, warn_of_implausible, working_directory
+from edgefl.cli.common import add_options, add_running, as_typed, begin, warn_of_implausible, working_directory
 from edgefl.cli.exits import CODE_OF_STATUS, EXIT_DONE
 from edgefl.cli.json_output import add_json, print_json
 from edgefl.core.errors import InputError
@@ -33,25 +33,8 @@ def add_run(verbs: Any) -> None:
     """Add `edgefl run` and its options."""
     about = "run one emulation, and write its results to a folder"
     parser = verbs.add_parser("run", help=about, description=about)
-    parser.add_argument(
-        "scenario", metavar="SCENARIO", help="scenario file (docs/scenario.md), or a name of `edgefl list scenarios`"
-    )
-    parser.add_argument(
-        "-o", "--out", metavar="DIR", type=Path, help="result folder (default: results/<name>/seed-<N>)"
-    )
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="run the first rounds in memory, and print what the run would do, take and need; write no results",
-    )
-    parser.add_argument("--seed", metavar="N", type=int, help="replace the scenario's seed")
+    add_options(parser, "run")
     add_running(parser)
-    parser.add_argument(
-        "--cluster", metavar="HOST:PORT|auto", help="train on the machines of a Ray cluster (docs/cluster.md)"
-    )
-    parser.add_argument(
-        "--resume", action="store_true", help="continue the run in the folder; begin it if there is none"
-    )
     parser.add_argument(
         "--checkpoint-every",
         metavar="N|Nmin",
@@ -59,19 +42,6 @@ def add_run(verbs: Any) -> None:
         dest="pace",
         help="write a checkpoint every N rounds or every N minutes (default: as often as takes 2 %% of the time)",
     )
-    parser.add_argument(
-        "--drop-checkpoints",
-        action="store_true",
-        help="keep no state after the run: to extend it, everything would be learned again",
-    )
-    parser.add_argument(
-        "--tensorboard",
-        metavar="DIR",
-        nargs="?",
-        const="",
-        help="write rounds as TensorBoard events while the run goes on (DIR: the result folder's tensorboard/)",
-    )
-    parser.add_argument("--wandb", metavar="PROJECT", help="send rounds to a project of Weights & Biases as they end")
     add_json(parser)
     parser.set_defaults(verb=_run)
 

@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import add_no_plugins, begin, columns, warn_of_implausible, warn_of_points, warn_of_worlds
+from edgefl.cli.common import (
+    add_no_plugins,
+    add_options,
+    begin,
+    columns,
+    warn_of_groups,
+    warn_of_implausible,
+    warn_of_points,
+    warn_of_worlds,
+)
 from edgefl.cli.exits import EXIT_DONE
 from edgefl.cli.json_output import add_json, print_json
 from edgefl.core.errors import InputError, Unavailable
@@ -22,12 +31,7 @@ def add_validate(verbs: Any) -> None:
     parser = verbs.add_parser("validate", help=about, description=about)
     parser.add_argument("files", metavar="FILE", nargs="+", help="scenario or sweep file, or the name of one")
     plugins = parser.add_mutually_exclusive_group()
-    plugins.add_argument(
-        "--import",
-        action="store_true",
-        dest="imports",
-        help="import, and so run, the code from outside edgefl that a scenario names, and check its keys, too",
-    )
+    add_options(plugins, "validate")
     add_no_plugins(plugins)
     add_json(parser)
     parser.set_defaults(verb=_validate)
@@ -41,6 +45,7 @@ def _validate(options: argparse.Namespace) -> int:
     faults: list[str] = []
     checked: list[dict[str, Any]] = []
     begin(quiet=False)
+    warn_of_groups()
     for file in options.files:
         try:
             unchecked = ""
@@ -100,13 +105,7 @@ def add_init(verbs: Any) -> None:
     """Add `edgefl init` and its options."""
     about = "copy a scenario that comes with edgefl into this folder, as a start"
     parser = verbs.add_parser("init", help=about, description=about)
-    parser.add_argument(
-        "name",
-        metavar="NAME",
-        nargs="?",
-        default="quickstart",
-        help="one of `edgefl list scenarios` (default: quickstart)",
-    )
+    add_options(parser, "init")
     parser.set_defaults(verb=_init)
 
 
@@ -128,39 +127,42 @@ def add_list(verbs: Any) -> None:
     """Add `edgefl list` and its options."""
     about = "list algorithms, models and other choices, a line each with its source; or describe one of them"
     parser = verbs.add_parser("list", help=about, description=about)
-    parser.add_argument(
-        "kind", metavar="KIND|NAME", nargs="?", help="such as algorithms or fedprox; leave it out to see all kinds"
-    )
-    parser.add_argument("member", metavar="NAME", nargs="?", help="one of the kind: its keys, and an example")
+    add_options(parser, "list")
     add_json(parser)
     parser.set_defaults(verb=_list)
 
 
 def _list(options: argparse.Namespace) -> int:
-    from edgefl.cli.listing import PLACES, entries, kinds, overview
+    from edgefl.cli.listing import PLACES, entries, kind_of, kinds, overview
+    from edgefl.cli.member_page import kinds_of
 
-    if options.kind is None:
+    begin(quiet=False)
+    warn_of_groups()
+    kind = options.kind
+    if kind is not None and kind not in kinds() and (options.member or not kinds_of(kind)):
+        kind = kind_of(kind) or kind
+    if kind is None:
         found = overview()
         if options.json:
             print_json({"kinds": [one._asdict() for one in found]})
         else:
             heads = ("kind", "key", "names", "what it is")
             print("\n".join(columns([heads, *((one.kind, one.key, str(one.size), one.meaning) for one in found)])))
-    elif options.member is not None or options.kind not in kinds():
-        text = _pages(options.kind, options.member)
+    elif options.member is not None or kind not in kinds():
+        text = _pages(kind, options.member)
         if options.json:
             from edgefl.cli.explanations import explain
 
-            name = options.member or options.kind
-            found_here = [one for one in explain(name) if not options.member or one.where == PLACES[options.kind]]
+            name = options.member or kind
+            found_here = [one for one in explain(name) if not options.member or one.where == PLACES[kind]]
             print_json({"names": [{"name": name, "found": [one.as_json() for one in found_here]}]})
         else:
             print(text)
     elif options.json:
-        names = [{"name": name, "about": about} for name, about in entries(options.kind)]
-        print_json({"kind": options.kind, "key": PLACES.get(options.kind), "names": names})
+        names = [{"name": name, "about": about} for name, about in entries(kind)]
+        print_json({"kind": kind, "key": PLACES.get(kind), "names": names})
     else:
-        print("\n".join(columns(entries(options.kind))))
+        print("\n".join(columns(entries(kind))))
     return EXIT_DONE
 
 
@@ -178,7 +180,7 @@ def _pages(kind: str, member: str | None) -> str:
             members = [name for catalogue in CATALOGUES.values() for name in catalogue.members]
             names = [*kinds(), *members, *(name for name, _ in entries("presets"))]
             known = ", ".join(kinds())
-            hint = nearest(kind, names) or _explained(kind)
+            hint = _explained(kind) or nearest(kind, names)
             raise InputError(f'list: unknown kind "{kind}"{hint}; known: {known}, and what they list')
         return "\n\n".join(page(one, kind) for one in found)
     if kind not in CATALOGUES:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgefl.cli.common import (
+    add_options,
     add_running,
     as_typed,
     begin,
@@ -31,33 +32,8 @@ def add_sweep(verbs: Any) -> None:
     """Add `edgefl sweep` and its options."""
     about = "run a grid of scenarios: bandwidth, churn, algorithm, seeds, any key (docs/sweeps.md)"
     parser = verbs.add_parser("sweep", help=about, description=about)
-    parser.add_argument(
-        "sweep", metavar="SWEEP", help="sweep file, a base scenario and the keys that vary, or the name of one"
-    )
-    parser.add_argument(
-        "-o", "--out", metavar="DIR", type=Path, help="folder of all result folders (default: results/<name>)"
-    )
-    parser.add_argument(
-        "--workers", metavar="N", type=int, help="runs at a time (default: as many as there are GPUs, or cores)"
-    )
-    parser.add_argument(
-        "--cluster", metavar="HOST:PORT|auto", help="run on the machines of a Ray cluster (docs/cluster.md)"
-    )
-    parser.add_argument(
-        "--gpus-per-run",
-        metavar="F",
-        type=float,
-        help="GPUs of the cluster for each run; 0.5 puts two runs on a GPU (default: 1)",
-    )
+    add_options(parser, "sweep")
     add_running(parser)
-    parser.add_argument(
-        "--resume", action="store_true", help="run what is missing in the folder; begin if there is nothing"
-    )
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="print the number of runs, and an estimate of their time and memory from first rounds; write nothing",
-    )
     parser.set_defaults(verb=_sweep)
 
 

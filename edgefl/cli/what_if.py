@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import add_no_plugins, as_typed, begin, columns, printable, working_directory
+from edgefl.cli.common import add_no_plugins, add_options, as_typed, begin, columns, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE
 
 if TYPE_CHECKING:
@@ -27,11 +27,7 @@ def add_what_if(verbs: Any) -> None:
         help="a key and its values: a range such as radio.bandwidth_hz=5e6..100e6, with :16 for sixteen of them, or a "
         "list such as devices.tx_power_dbm=10,17,23; may be repeated, and each key varies separately",
     )
-    parser.add_argument(
-        "-o", "--out", metavar="FILE", type=Path, help="write the table there, and do not change the folder"
-    )
-    parser.add_argument("--workers", metavar="N", type=int, help="values at a time (default: one for each core)")
-    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    add_options(parser, "what-if")
     add_no_plugins(parser)
     parser.add_argument("--quiet", action="store_true", help="print no progress and no table")
     parser.set_defaults(verb=_what_if)

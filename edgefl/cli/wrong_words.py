@@ -35,6 +35,16 @@ def _as_whole(text: str) -> str:
     return f": write {value:.0f}"
 
 
+def with_options(words: Sequence[str]) -> Sequence[str]:
+    """Return a command line whose first word, `help` or `version`, is the option that it means."""
+    match words:
+        case ["help", *verb]:
+            return [*verb, "--help"]
+        case ["version"]:
+            return ["--version"]
+    return words
+
+
 def unknown_verb(word: str, verbs: Sequence[str]) -> str:
     """Return the fault of an unknown first word."""
     from edgefl.core.section import nearest
@@ -45,8 +55,6 @@ def unknown_verb(word: str, verbs: Sequence[str]) -> str:
         advice = f": write `edgefl run {word}`"
     elif word in shipped.sweeps():
         advice = f": write `edgefl sweep {word}`"
-    elif word == "help":
-        advice = ": write `edgefl --help`, or `edgefl VERB --help`"
     return f'unknown verb "{word}"{advice}'
 
 

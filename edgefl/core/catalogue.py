@@ -207,10 +207,19 @@ class Catalogue(Generic[M]):
         if not paths:
             names = [*self.members, *(point.name for point in found)]
             text = f'unknown {self.noun} "{name}"{nearest(name, names)}; known: {", ".join(names)}'
-            raise fault(f"{text}, or the module:Class of your own")
+            raise fault(f"{text}, or the module:Class of your own{self._in_other_groups(name)}")
         if len(paths) > 1:
             raise fault(f"several installed packages have a {self.noun} {name}: write {' or '.join(sorted(paths))}")
         return paths.pop()
+
+    def _in_other_groups(self, name: str) -> str:
+        """Return where else installed packages have a plug-in of this name, as the end of a message."""
+        return "".join(
+            f"; {point.distribution} has it in the group edgefl.{kind}, not edgefl.{self.kind}"
+            for kind in plugins.installed_kinds()
+            for point in plugins.installed(kind)
+            if point.name == name
+        )
 
     def _own(self, path: str) -> type[M]:
         """Return edgefl's class at a path, which must be exactly one of this catalogue's entries.

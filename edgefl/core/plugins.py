@@ -387,3 +387,9 @@ def installed(kind: str) -> list[Installed]:
         came_with = ("unknown", "unknown") if point.dist is None else (point.dist.name, point.dist.version)
         found.add(Installed(point.name, point.value.replace(" ", ""), *came_with))
     return sorted(found)
+
+
+def installed_kinds() -> list[str]:
+    """Return the kinds of installed plug-ins, known or not: the ends of the groups of entry points `edgefl.KIND`."""
+    groups = sorted(metadata.entry_points().groups)
+    return [group.removeprefix("edgefl.") for group in groups if group.startswith("edgefl.")]

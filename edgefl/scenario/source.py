@@ -19,6 +19,7 @@ from edgefl.scenario.yaml_faults import no_mapping
 from edgefl.scenario.yaml_reader import Lines, parse
 
 YAML_SUFFIXES = {".yaml", ".yml"}
+RESULT = "scenario.yaml"  # in a result folder
 MOST_BYTES = 2**24  # of a scenario file; reading a device or a pipe might never end
 
 
@@ -118,6 +119,11 @@ def read(path: Path, here: Path = Path()) -> tuple[dict[str, Any], Source]:
             )
         text = _decoded(content, path)
         raw, lines = parse(text)
+    except IsADirectoryError:
+        meant = "a scenario or sweep file"
+        if (here / path / RESULT).is_file():
+            meant = f"the scenario of these results, {path / RESULT}"
+        raise InputError(f"{path}: is a folder: name {meant}") from None
     except OSError as error:
         raise InputError(
             f"{path}: cannot be read: {error.strerror}{similar_name([here / path], YAML_SUFFIXES)}"

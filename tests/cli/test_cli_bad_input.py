@@ -42,11 +42,6 @@ def test_files(edgefl):
         assert line.startswith(f"{number}/{message}")
 
 
-def test_file_that_cannot_be_read(edgefl):
-    assert edgefl.refused("run", ".") == [".: cannot be read: Is a directory"]
-    assert edgefl.refused("run", "s.yaml", "-o", "out") == ["s.yaml: cannot be read: No such file or directory"]
-
-
 def test_faulty_file_is_not_run(edgefl):
     edgefl.write("s.yaml", "rounds: 0\nseed: -1\n")
     lines = edgefl.refused("run", "s.yaml", "-o", "out")
@@ -120,7 +115,7 @@ COMMANDS = {
         "--device cuda:77: not on this machine; there is: ",
     ),
     "list of a key": (["list", "learning_rate"], "`edgefl explain learning_rate` describes training.lr"),
-    "list of no kind": (["list", "model"], 'unknown kind "model" (did you mean "models"?)'),
+    "list of no kind": (["list", "modles"], 'unknown kind "modles" (did you mean "models"?)'),
     "report of no folder": (["report", "nope"], "nope"),
 }
 

@@ -256,6 +256,7 @@ def installed(own):
     own.write("site/their_selection.py", SELECTION)
     own.write("site/their_plugins-1.2.dist-info/METADATA", "Metadata-Version: 2.1\nName: their-plugins\nVersion: 1.2\n")
     entries = "[edgefl.selection]\nthrifty = their_selection:Mine\nuniform = their_selection:Mine\n"
+    entries += "[edgefl.allocations]\nlean = their_selection:Lean\n"
     own.write("site/their_plugins-1.2.dist-info/entry_points.txt", entries)
     own.write("site/their_plugins-1.2.dist-info/RECORD", "their_selection.py,,\n")
     own.write("site/their_plugins-1.2.dist-info/top_level.txt", "their_selection\n")
@@ -281,8 +282,11 @@ def test_an_installed_plug_in_has_a_name(installed, monkeypatch):
     assert installed("list", "thrifty").stdout.splitlines() == [page]
     (line,) = installed.refused("run", "--no-plugins", "own.yaml")
     assert "thrifty is code from outside" in line
-    schema = json.loads(installed("schema").stdout)
-    assert "thrifty" in json.dumps(schema)
+    assert "thrifty" in json.dumps(json.loads(installed("schema").stdout))
+    warning = 'their-plugins: unknown group of entry points edgefl.allocations (did you mean "edgefl.allocation"?)'
+    assert warning in installed("list").stderr
+    (line,) = installed.refused("run", "own.yaml", "--set", "radio.allocation=lean")
+    assert line.endswith("; their-plugins has it in the group edgefl.allocations, not edgefl.allocation")
 
 
 @pytest.mark.oracle

@@ -84,6 +84,8 @@ def test_synonym_is_explained_as_the_key_that_it_means():
     assert explain("clients") == explain("devices.count")
     assert explain("rician") == explain("ricean")
     assert [one.name for one in explain("non-iid")] == ["dirichlet"]
+    assert explain("broadcast") == explain("radio.downlink")  # one of its values
+    assert [one.name for one in explain("energy")] == ["cells.energy", "energy_j", "energy_j"]
 
 
 def test_column_of_several_files_is_explained_once():
