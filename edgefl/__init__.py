@@ -47,6 +47,11 @@ _MODULES = {
 }
 
 
+def __dir__() -> list[str]:
+    """Return the public names, which editors and notebooks complete."""
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     """Import the module of a name when it is first used: `edgefl --help` needs none of them."""
     if name == "__version__":

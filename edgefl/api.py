@@ -130,6 +130,8 @@ def sweep(
 ) -> pd.DataFrame:
     """Run a sweep file in processes; the calling program needs `if __name__ == "__main__":`.
 
+    IPython and notebooks show a bar of ended runs, programs nothing.
+
     Args:
         source: the sweep file, or the same as nested mappings, whose `base` may be a scenario's mapping.
         overrides: "dotted.key=value" each, for all points.
@@ -163,7 +165,8 @@ def sweep(
         resume=resume,
         overwrite=overwrite,
     )
-    result = sweeps.run(loaded_sweep, options)
+    with notebook.runs_shown(loaded_sweep.name, len(loaded_sweep.points)) as listener:
+        result = sweeps.run(loaded_sweep, options, listener)
     return _index(result.index)
 
 

@@ -183,13 +183,6 @@ def warn_of_implausible(scenarios: Iterable[Scenario], place: Callable[[str], st
     _warn((line for scenario in scenarios for line in implausible(scenario)), place)
 
 
-def warn_of_groups() -> None:
-    """Warn of installed plug-ins in groups that edgefl does not know, and so never looks at."""
-    from edgefl.cli.listing import unknown_groups
-
-    _warn(unknown_groups(), str)
-
-
 def warn_of_worlds(scenarios: Iterable[Scenario], place: Callable[[str], str]) -> None:
     """Warn, once each, of links that no radio has; the arguments are those of `warn_of_implausible`."""
     from edgefl.scenario.plausibility import check_world
@@ -215,6 +208,13 @@ def warn_of_points(points: Iterable[SweepPoint], *, worlds: bool = False) -> Non
 def _warn(lines: Iterable[str], place: Callable[[str], str]) -> None:
     for line in dict.fromkeys(lines):
         logging.getLogger("edgefl").warning("warning: %s", printable(place(line)))
+
+
+def warn_of_groups() -> None:
+    """Warn of installed plug-ins in groups that edgefl does not know, and so never looks at."""
+    from edgefl.cli.listing import unknown_groups
+
+    _warn(unknown_groups(), str)
 
 
 def print_or_write(text: str, out: Path | None) -> int:

@@ -6,7 +6,15 @@ import traceback
 from collections.abc import Callable
 
 
-class InputError(Exception):
+class OneLine(Exception):  # noqa: N818 - the base of errors whose text says all that a user needs
+    """An error that a notebook shows as its text, without the calls that led to it."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Return the lines that IPython shows."""
+        return [f"{type(self).__name__}: {line}" for line in str(self).splitlines()]
+
+
+class InputError(OneLine):
     """The input is wrong: nothing was run, nothing was written; the command line exits with 2.
 
     Args:
@@ -39,7 +47,7 @@ class Taken(InputError):  # noqa: N818 - the name says what is wrong
     """Another process is already working in the folder."""
 
 
-class RunError(Exception):
+class RunError(OneLine):
     """The run had to stop early: finished rounds are on disk; the command line exits with 1."""
 
 

@@ -1,6 +1,8 @@
 """A run shows its progress in notebooks and in IPython, and nothing in programs."""
 
+import os
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -38,6 +40,27 @@ def test_notebook_shows_a_bar_that_ends_with_the_last_round(ipython, capsys):
     assert '<progress max="3" value="3"></progress> shown: round 3 of 3' in ipython.shown[-1]["text/html"]
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "")
+
+
+CELLS = {
+    "import edgefl\ndir(edgefl) == sorted(edgefl.__all__)": "True",
+    "edgefl.run({'round': 5})": 'InputError: scenario: round: unknown key (did you mean "rounds"?)',
+    "edgefl.sweep({'base': {'rounds': 2}, 'seeds': [1, 2]}, train=False, out='out')": "sweep: run 2 of 2, ",
+}
+
+
+@pytest.mark.process
+def test_notebook_completes_names_shows_a_mistake_in_a_line_and_the_runs_of_a_sweep(tmp_path, monkeypatch):
+    import nbformat
+    from nbclient import NotebookClient
+
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(edgefl.__file__).parents[1]), *sys.path]))
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
+    NotebookClient(notebook, allow_errors=True, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    for cell, expected in zip(notebook.cells, CELLS.values(), strict=True):
+        first = cell.outputs[0]
+        assert (first.get("traceback") or [first.data["text/plain"]])[0].startswith(expected)
+    assert len(notebook.cells[1].outputs[0].traceback) == 1
 
 
 @pytest.mark.parametrize("loaded", [True, False])
