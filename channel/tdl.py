@@ -4,6 +4,8 @@
 sight of D and E to a K-factor (clause 7.7.6). `channel.waves` lets the taps fade.
 """
 
+import csv
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -17,55 +19,25 @@ from channel.units import db_to_linear
 LOS_SHIFT = 0.7  # Doppler shift of the line of sight over the largest one (TR 38.901, clause 7.7.2)
 
 
-class _Table(NamedTuple):
-    delay: tuple[float, ...]  # over the delay spread
-    power_db: tuple[float, ...]
-    line_db: float | None  # power of the line of sight, at delay 0; None: without one
+LINES_DB = {"D": -0.2, "E": -0.03}  # power of the line of sight, at delay 0
 
 
-# As printed, in the order of the tables; taps without a line of sight are Rayleigh.
-# fmt: off
-_TABLES = {
-    "A": _Table(
-        (0.0, 0.3819, 0.4025, 0.5868, 0.4610, 0.5375, 0.6708, 0.5750, 0.7618, 1.5375, 1.8978, 2.2242,
-         2.1718, 2.4942, 2.5119, 3.0582, 4.0810, 4.4579, 4.5695, 4.7966, 5.0066, 5.3043, 9.6586),
-        (-13.4, 0.0, -2.2, -4.0, -6.0, -8.2, -9.9, -10.5, -7.5, -15.9, -6.6, -16.7,
-         -12.4, -15.2, -10.8, -11.3, -12.7, -16.2, -18.3, -18.9, -16.6, -19.9, -29.7),
-        None,
-    ),
-    "B": _Table(
-        (0.0, 0.1072, 0.2155, 0.2095, 0.2870, 0.2986, 0.3752, 0.5055, 0.3681, 0.3697, 0.5700, 0.5283,
-         1.1021, 1.2756, 1.5474, 1.7842, 2.0169, 2.8294, 3.0219, 3.6187, 4.1067, 4.2790, 4.7834),
-        (0.0, -2.2, -4.0, -3.2, -9.8, -1.2, -3.4, -5.2, -7.6, -3.0, -8.9, -9.0,
-         -4.8, -5.7, -7.5, -1.9, -7.6, -12.2, -9.8, -11.4, -14.9, -9.2, -11.3),
-        None,
-    ),
-    "C": _Table(
-        (0.0, 0.2099, 0.2219, 0.2329, 0.2176, 0.6366, 0.6448, 0.6560, 0.6584, 0.7935, 0.8213, 0.9336,
-         1.2285, 1.3083, 2.1704, 2.7105, 4.2589, 4.6003, 5.4902, 5.6077, 6.3065, 6.6374, 7.0427, 8.6523),
-        (-4.4, -1.2, -3.5, -5.2, -2.5, 0.0, -2.2, -3.9, -7.4, -7.1, -10.7, -11.1,
-         -5.1, -6.8, -8.7, -13.2, -13.9, -13.9, -15.8, -17.1, -16.0, -15.7, -21.6, -22.8),
-        None,
-    ),
-    "D": _Table(
-        (0.0, 0.035, 0.612, 1.363, 1.405, 1.804, 2.596, 1.775, 4.042, 7.937, 9.424, 9.708,
-         12.525),
-        (-13.5, -18.8, -21.0, -22.8, -17.9, -20.1, -21.9, -22.9, -27.8, -23.6, -24.8, -30.0,
-         -27.7),
-        -0.2,
-    ),
-    "E": _Table(
-        (0.0, 0.5133, 0.5440, 0.5630, 0.5440, 0.7112, 1.9092, 1.9293, 1.9589, 2.6426, 3.7136, 5.4524,
-         12.0034, 20.6519),
-        (-22.03, -15.8, -18.1, -19.8, -22.9, -22.4, -18.6, -20.8, -22.6, -22.3, -25.6, -20.2,
-         -29.8, -29.2),
-        -0.03,
-    ),
-}
-# fmt: on
+def _taps() -> dict[str, tuple[Floats, Floats]]:
+    """Return the delays, over the delay spread, and powers [dB] of each profile, in the order of the printed tables."""
+    with Path(__file__).with_name("tdl.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    taps = {}
+    for profile in dict.fromkeys(row["profile"] for row in rows):
+        own = [row for row in rows if row["profile"] == profile]
+        delays = np.array([float(row["delay"]) for row in own])
+        taps[profile] = (delays, np.array([float(row["power_db"]) for row in own]))
+    return taps
 
-PROFILES = tuple(_TABLES)
-LOS_PROFILES = ("D", "E")
+
+_TAPS = _taps()  # without a line of sight a tap is Rayleigh
+
+PROFILES = tuple(_TAPS)
+LOS_PROFILES = tuple(LINES_DB)
 
 
 class _Spread(NamedTuple):
@@ -117,16 +89,15 @@ def taps(profile: str, delay_spread_s: float, k_db: float | None = None) -> Taps
         >>> float(np.round(10 * np.log10(found.line_power / found.scatter_power.sum()), 2))
         8.98
     """
-    if profile not in _TABLES:
+    if profile not in _TAPS:
         raise ValueError(f"profile = {profile} is unknown: choose A, B, C, D or E")
-    table = _TABLES[profile]
-    delay = np.array(table.delay)
-    scatter = db_to_linear(np.array(table.power_db))
+    delay, power_db = _TAPS[profile]
+    scatter = db_to_linear(power_db)
     line = 0.0
-    if table.line_db is not None:
-        line = float(db_to_linear(table.line_db))
+    if profile in LINES_DB:
+        line = float(db_to_linear(LINES_DB[profile]))
     if k_db is not None:
-        if table.line_db is None:
+        if profile not in LINES_DB:
             raise ValueError(f"k_db = {k_db} needs a line of sight, and profile {profile} has none: choose D or E")
         # A K-factor scales the scatter, and with it the delay spread, so the delays are normalised again.
         wanted = float(db_to_linear(finite("k_db", k_db)))

@@ -114,7 +114,11 @@ def _all_concepts(drift: Drift, data: Data, last: int, streams: Streams) -> Data
     """Return the samples of the concepts 0 to `last`, one concept after another; nothing asks for their owners."""
     train_x, train_y = _concepts_of(drift, data.train_x, data.train_y, data.classes, last, streams)
     test_x, test_y = _concepts_of(drift, data.test_x, data.test_y, data.classes, last, streams)
-    return replace(data, train_x=train_x, train_y=train_y, test_x=test_x, test_y=test_y, owner=None, test_owner=None)
+    weight = data.weight
+    if weight is not None:
+        weight = np.tile(weight, last + 1)
+    data = replace(data, owner=None, test_owner=None, weight=weight)
+    return replace(data, train_x=train_x, train_y=train_y, test_x=test_x, test_y=test_y)
 
 
 def _concepts_of(drift: Drift, x: Array, y: Array, classes: int, last: int, streams: Streams) -> tuple[Array, Array]:

@@ -21,7 +21,7 @@ MOVES = frozenset(  # functions that create, copy or pick elements, and compute 
         "ones_like", "repeat", "roll", "scalar_tensor", "scatter", "set", "stack", "zero", "zeros", "zeros_like",
     )
 )  # fmt: skip
-PER_ELEMENT = words_of(__file__, "operations_per_element.yaml")
+PER_ELEMENT: dict[str, int] = words_of(__file__, "operations_per_element.yaml")
 
 
 class OperationCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]

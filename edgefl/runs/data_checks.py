@@ -112,6 +112,9 @@ def _check_initial(vector: npt.NDArray[np.floating], dtype: str, kind: str) -> N
 
 
 def _check_labels_of_loss(loss: Loss, data: Data) -> None:
+    if loss.weighs_classes and not data.one_class_each:
+        text = "class_weights needs samples with one class each"
+        raise InputError(f"training.loss: {text}: leave it out, or give each sample a weight with the data")
     if loss.of_all_labels and not data.several_labels and not data.regression:
         text = f"{LOSSES.name_of(loss)} compares all labels of a sample, and each of these samples has one class"
         raise InputError(f"training.loss: {text}: leave it out, or use data with a label for each pixel or token")

@@ -4,24 +4,10 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from edgefl.core.words import words_of
 from edgefl.testing.report import Report
 
-KINDS = {  # the module of a kind's check, and the base class of its members
-    "algorithm": ("algorithm", "edgefl.learning.algorithms:Algorithm"),
-    "allocation": ("allocation", "edgefl.radio.allocation:Allocation"),
-    "antenna": ("world", "edgefl.world.antennas:Antenna"),
-    "churn": ("world", "edgefl.world.churn:Churn"),
-    "codec": ("codec", "edgefl.learning.codecs:Codec"),
-    "csi": ("coordination", "edgefl.coordination.csi:Csi"),
-    "drift": ("samples", "edgefl.learning.drifts:Drift"),
-    "measure": ("measure", "edgefl.learning.measures:Measure"),
-    "mobility": ("world", "edgefl.world.mobility:Mobility"),
-    "model": ("model", "edgefl.learning.models:Model"),
-    "optimiser": ("coordination", "edgefl.coordination.optimisers:Optimiser"),
-    "partition": ("samples", "edgefl.learning.partitions:Partition"),
-    "policy": ("policy", "edgefl.coordination.policies:Policy"),
-    "selection": ("coordination", "edgefl.coordination.selection:Selection"),
-}
+KINDS: dict[str, tuple[str, str]] = words_of(__file__, "kinds.yaml")
 
 
 def check_of(kind: str) -> Callable[..., Report]:

@@ -79,7 +79,7 @@ def test_constant_loss_ends_a_run_as_in_keras():
         ("report", {"save_best_only": True}, "write report.best_model: true"),
         ("data", {"validation_split": 0.1}, "write data.validation_share: 0.1"),
         ("training", {"label_smoothing": 0.1}, "label_smoothing: 0.1}"),
-        ("training", {"class_weight": [1, 2]}, "weight: [1.0, 5.0]}"),
+        ("training", {"class_weight": [1, 2]}, "class_weights: [1.0, 5.0]}"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

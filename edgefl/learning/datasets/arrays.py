@@ -57,6 +57,7 @@ def arrays(
     owner: npt.ArrayLike | None = None,
     test_owner: npt.ArrayLike | None = None,
     ignore_index: int | None = None,
+    weight: npt.ArrayLike | None = None,
 ) -> ArraysDataset:
     """Return a dataset of your own arrays, for the key `data.dataset` of a scenario in Python.
 
@@ -72,13 +73,14 @@ def arrays(
         owner: [n] owner of each training sample, from 0, for the partition `natural`.
         test_owner: [m] owner of each test sample.
         ignore_index: another label of tokens or pixels that do not count, such as 255.
+        weight: [n] of each training sample in the mean of its mini-batch.
 
     Raises:
         InputError: they are not samples and labels.
     """
     given = {"train_x": train_x, "train_y": train_y, "test_x": test_x, "test_y": test_y}
     more = {"classes": classes, "mean": mean, "std": std, "owner": owner, "test_owner": test_owner}
-    more["ignore_index"] = ignore_index
+    more |= {"ignore_index": ignore_index, "weight": weight}
     return _dataset({**given, **more}, "edgefl.arrays")
 
 

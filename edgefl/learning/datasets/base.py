@@ -27,7 +27,7 @@ log = logging.getLogger("edgefl")
 Array = npt.NDArray[Any]
 Arrays = dict[str, Any]  # arrays of a `Data`, by name
 IGNORED = -100  # label of a token or pixel that does not count, such as padding, as torch's cross_entropy has it
-DIGESTED = ("train_x", "train_y", "test_x", "test_y", "owner", "test_owner", "mean", "std", "classes")
+DIGESTED = ("train_x", "train_y", "test_x", "test_y", "owner", "test_owner", "mean", "std", "classes", "weight")
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class Data:
     std: float | npt.NDArray[np.float64] = 1.0
     owner: npt.NDArray[np.int64] | None = None  # [n] owner of each training sample, from 0, where samples have owners
     test_owner: npt.NDArray[np.int64] | None = None  # [m] of each test sample; -1: its owner has no training samples
+    weight: npt.NDArray[np.float64] | None = None  # [n] of each training sample in the mean of its mini-batch
     ranked: bool = False  # a user's test samples are ranked: the one with label 1 should come before those with label 0
     dtype: Literal["float32", "float64"] = "float32"  # in which models learn from it
     optimum: float | None = None  # of the scalar problem, where known

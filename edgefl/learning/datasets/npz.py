@@ -22,7 +22,7 @@ from edgefl.learning.datasets.own import NAMES, own_data
 log = logging.getLogger("edgefl")
 
 VALIDATION = re.compile(r"(x|y)_val(id(ation)?)?|val(id(ation)?)?_\w+")  # names of arrays: val_x, x_val, valid_labels
-OWNERS = ("owner", "test_owner")
+MORE = ("owner", "test_owner", "weight")
 ENCRYPTED = 1  # the bit of a member's flags, in PKWARE's APPNOTE 4.4.4
 MOST_NAMED = 8  # of other arrays, in a message
 PICKLE = ": it is a pickle, such as of torch.save: load it in a function of your own (docs/your-own.md)"
@@ -31,8 +31,8 @@ PICKLE = ": it is a pickle, such as of torch.save: load it in a function of your
 class Npz(Dataset):
     """Your own arrays: a NumPy .npz file with train_x, train_y, test_x, test_y (labels are integers from 0).
 
-    The names of Keras (x_train, y_train, x_test, y_test) are read, too. The file may also hold owner and
-    test_owner. Images [n, H, W, 3] become [n, 3, H, W]. Floating-point labels are the numbers of a regression.
+    The names of Keras (x_train, y_train, x_test, y_test) are read, too. The file may also hold owner, test_owner and
+    weight. Images [n, H, W, 3] become [n, 3, H, W]. Floating-point labels are the numbers of a regression.
     """
 
     path: UserFile  # The .npz file.
@@ -42,7 +42,7 @@ class Npz(Dataset):
 
     def load(self) -> Data:
         """Read the arrays; uint8 samples are standardised over all training values, others are taken as they are."""
-        found = {**read_arrays(self.path, OWNERS), "classes": self.classes, "ignore_index": self.ignore_index}
+        found = {**read_arrays(self.path, MORE), "classes": self.classes, "ignore_index": self.ignore_index}
         return own_data(found, f"data.path: {self.path}", "set data.classes to {}")
 
 

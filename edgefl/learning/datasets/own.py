@@ -13,7 +13,7 @@ from edgefl.learning.datasets.array_forms import NUMBERING, as_arrays, as_labels
 from edgefl.learning.datasets.base import IGNORED, LARGEST, MOST_CLASSES, Array, Arrays, Data, measured, problem
 
 NAMES = ("train_x", "train_y", "test_x", "test_y")
-MORE_NAMES = ("classes", "mean", "std", "owner", "test_owner")
+MORE_NAMES = ("classes", "mean", "std", "owner", "test_owner", "weight")
 IGNORE = "ignore_index"  # the label of tokens or pixels that do not count, as torch's cross_entropy calls it
 KNOWN = (*NAMES, *MORE_NAMES, IGNORE)
 CHANNELS = (1, 3)  # gray, colour
@@ -57,6 +57,8 @@ def own_data(found: Mapping[str, Any], where: str, giving_classes: str = IN_A_MA
         if found.get(name) is not None:
             both = found.get("test_owner") is not None
             more[name] = _owners(found[name], name, len(arrays[f"{part}_y"]), where, both=both)
+    if found.get("weight") is not None:
+        more["weight"] = _weights(found["weight"], len(arrays["train_y"]), where)
     return Data(**arrays, classes=_classes(arrays, found.get("classes"), where, giving_classes), **more)
 
 
@@ -291,6 +293,15 @@ def _owners(value: Any, name: str, count: int, where: str, *, both: bool) -> Arr
         remedy = as_owners(array, name, both=both)
         _refuse(where, f"{text}, got {array.dtype} {list(array.shape)}{remedy}")
     return array.astype(np.int64)
+
+
+def _weights(value: Any, count: int, where: str) -> Array:
+    array = array_of(value, "weight", where)
+    is_numbers = array.dtype.kind in "iuf" and array.shape == (count,) and bool(np.isfinite(array).all())
+    if not is_numbers or array.min() < 0 or array.max() == 0:
+        text = f"weight must be a number from 0 for each training sample, [{count}], not all of them 0"
+        _refuse(where, f"{text}, got {array.dtype} {list(array.shape)}")
+    return array.astype(np.float64)
 
 
 def _refuse(where: str, what: str) -> NoReturn:

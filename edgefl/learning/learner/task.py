@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from edgefl.core.arrays import Indices, Ints
+from edgefl.core.arrays import Floats, Indices, Ints
 from edgefl.core.streams import Streams
 from edgefl.learning.algorithms import Algorithm, RunInfo
 from edgefl.learning.algorithms.properties import takes_same_steps
@@ -56,6 +56,15 @@ class LearningTask:
     def stored(self) -> Data:
         """The samples of all concepts, one concept after another; `data` has those of the first."""
         return self.data if self.concepts is None else self.concepts.stored
+
+    @property
+    def sample_weights(self) -> Floats | None:
+        """The weight [n] of each of the stored training samples in the mean of its mini-batch; None: all alike."""
+        given = self.stored.weight
+        of_classes = self.model.loss.sample_weights(self.stored.train_y)
+        if given is None or of_classes is None:
+            return of_classes if given is None else given
+        return given * of_classes
 
     @property
     def dtype(self) -> torch.dtype:

@@ -43,6 +43,18 @@ class Loss(Member):
         """
         raise NotImplementedError
 
+    @property
+    def weighs_classes(self) -> bool:
+        """True if a sample's weight follows from its class, so that each sample must have one."""
+        return False
+
+    def sample_weights(self, labels: npt.NDArray[np.generic]) -> npt.NDArray[np.float64] | None:
+        """Return the weight [n] of each training sample in the mean of its mini-batch, by all labels [n].
+
+        The mean divides by the sum of the weights. None: all samples count alike.
+        """
+        return None
+
     def refusal(self, outputs: int, labels: npt.NDArray[np.generic]) -> str | None:
         """Return why the loss cannot take n `outputs` and some of the labels [samples, ...]; None if it can."""
         return None  # edgefl's losses need no trial

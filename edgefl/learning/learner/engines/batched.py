@@ -89,7 +89,7 @@ class BatchedEngine(TrainingEngine):
         statistics = cohort.statistics.clone()  # every forward pass updates them, and this one must leave no trace
         gradients = ClientGradients(self.kernel, w, statistics, None, labels_of(self.solver, cohort.local()))
         total = torch.zeros_like(w)
-        weights = w.new_tensor(shares(stack(cohort.batches), self.samples.counted))
+        weights = w.new_tensor(shares(stack(cohort.batches), self.samples.weight))
         losses = w.new_empty(len(w))
         batches = self._batches(cohort)
         for step in range(batches.steps):

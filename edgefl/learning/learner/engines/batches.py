@@ -66,22 +66,23 @@ def paired(batches: Indices) -> Indices:
     return np.concatenate([batches[:, :1], second[:, None], batches[:, 2:]], axis=1)
 
 
-def label_counts(batches: Indices, counted: Ints | None) -> Ints:
-    """Return how many labels of each sample of mini-batches [..., B] count: 0 for padding, else 1 or `counted` [n].
+def sample_weights(batches: Indices, weight: Floats | Ints | None) -> Floats | Ints:
+    """Return the weights of the samples of mini-batches [..., B]: 0 for padding, else 1 or `weight` [n].
 
-    A sample's weight in the loss of its mini-batch is its part of these labels.
+    A sample's weight in the loss of its mini-batch is its part of their sum.
     """
     is_sample = batches != PAD
-    counts: Ints = is_sample.astype(np.int64)
-    if counted is not None:
-        counts *= counted[batches]
-    return counts
+    weights: Floats | Ints = is_sample.astype(np.int64)
+    if weight is not None:
+        weights = weights * weight[batches]
+    return weights
 
 
-def shares(batches: Indices, counted: Ints | None) -> Floats:
-    """Return the share [C, K] of each mini-batch [C, K, B] in its client's labels, see `label_counts`."""
-    sizes = label_counts(batches, counted).sum(axis=2)
-    return np.asarray(sizes / np.maximum(sizes.sum(axis=1, keepdims=True), 1))
+def shares(batches: Indices, weight: Floats | Ints | None) -> Floats:
+    """Return the share [C, K] of each mini-batch [C, K, B] in its client's weights, see `sample_weights`."""
+    sums = sample_weights(batches, weight).sum(axis=2)
+    totals = sums.sum(axis=1, keepdims=True)
+    return np.asarray(sums / np.where(totals > 0, totals, 1))
 
 
 def stack(batches: Sequence[Indices]) -> Indices:

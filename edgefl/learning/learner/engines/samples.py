@@ -27,6 +27,7 @@ class Samples:
         device: where they are kept.
         dtype: of the samples that `batch` returns.
         augmentation: random crops and flips of images, or None.
+        weight: [n] of each sample in the mean of its mini-batch; None: all alike.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Samples:
         device: str,
         dtype: torch.dtype,
         augmentation: Augmentation | None = None,
+        weight: Floats | None = None,
     ) -> None:
         def on_device(value: float | Floats) -> Tensor | float:
             if isinstance(value, float):
@@ -49,6 +51,9 @@ class Samples:
         self.x = _shared(x).to(device)
         self.y = _shared(y).to(device)
         self.counted = counted_labels(y)  # [n] labels of each sample that count; None: one each
+        self.weight: Floats | Ints | None = self.counted  # [n] of each sample in the mean of its mini-batch, or None
+        if weight is not None:
+            self.weight = weight if self.counted is None else weight * self.counted
         self.shape = self.x.shape[1:]
         self.dtype = dtype
         self.augmentation = augmentation

@@ -9,6 +9,7 @@ from edgefl.learning.algorithms import Batch, ForwardPass, LocalContext
 from edgefl.learning.algorithms.properties import has_own_labels
 from edgefl.learning.learner.engines.batches import PAD, shares
 from edgefl.learning.learner.engines.engine import Cohort, Trained, TrainingEngine, first_models, select_clients
+from edgefl.learning.learner.engines.stacked_batches import sum_of
 from edgefl.learning.learner.kernels.compared import sample_losses
 from edgefl.learning.learner.kernels.gradients import References, autocast
 from edgefl.learning.learner.kernels.image_layout import fastest_layout
@@ -22,7 +23,7 @@ class MiniBatch(NamedTuple):
 
     x: Tensor  # [B, ...] samples
     y: Tensor  # [B, ...] labels
-    counts: Tensor | None  # [B] labels of each sample that count; None: one each
+    weights: Tensor | None  # [B] of each sample in the mean; None: all alike
     key: Tensor | None  # of dropout
 
 
@@ -67,7 +68,7 @@ class SerialEngine(TrainingEngine):
         total = torch.zeros_like(w)
         gradient = torch.empty_like(w)
         local = select_clients(cohort.local(), 0)
-        for step, share in enumerate(shares(batches[None], self.samples.counted)[0]):
+        for step, share in enumerate(shares(batches[None], self.samples.weight)[0]):
             self._gradient(w, statistics, self._mini_batch(cohort, step, local), None, gradient)
             total.add_(gradient, alpha=float(share))
         return total[None]
@@ -84,13 +85,13 @@ class SerialEngine(TrainingEngine):
         if cohort.keys is not None:
             key = step_keys(cohort.keys, step)[0]
         x = fastest_layout(self.samples.batch(numbers, draws), self.model, self.network)
-        counts = None
-        if self.samples.counted is not None:
-            counts = torch.from_numpy(self.samples.counted[batch[is_sample]]).to(device, cohort.start.dtype)
+        weights = None
+        if self.samples.weight is not None:
+            weights = torch.from_numpy(self.samples.weight[batch[is_sample]]).to(device, cohort.start.dtype)
         y = self.samples.y[numbers]
         if has_own_labels(self.solver.algorithm):
             y = self.solver.algorithm.labels(y, local)
-        return MiniBatch(x, y, counts, key)
+        return MiniBatch(x, y, weights, key)
 
     def _gradient(
         self, w: Tensor, statistics: Tensor, batch: MiniBatch, references: References | None, into: Tensor
@@ -101,7 +102,7 @@ class SerialEngine(TrainingEngine):
             The loss, and the numbers of the parameters on which it does not depend.
         """
         network = self.network
-        x, y, counts, key = batch
+        x, y, counted, key = batch
         leaves = as_leaves(network.parameters.views(w))
         buffers = network.statistics.views(statistics)
         bfloat16 = self.solver.training.precision == "bfloat16"
@@ -118,12 +119,12 @@ class SerialEngine(TrainingEngine):
         if references is not None:
             # the mean of the mini-batch, written as weights for losses that are more than a sum over samples
             weights = torch.full_like(losses, 1 / len(y))
-            if counts is not None:
-                weights = counts / counts.sum().clamp(min=1)
+            if counted is not None:
+                weights = counted / sum_of(counted)
             received = references.rows(0).received
             losses = self.solver.algorithm.loss(losses, own, others, Batch(y, weights, received))
         loss = losses.mean()
-        if counts is not None:
-            loss = (losses * counts).sum() / counts.sum().clamp(min=1)
+        if counted is not None:
+            loss = (losses * counted).sum() / sum_of(counted)[0]
         unused = write_gradient(loss, leaves, network.parameters.views(into))
         return loss.detach(), unused

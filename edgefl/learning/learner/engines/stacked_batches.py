@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from edgefl.learning.learner.engines.batches import PAD, label_counts, stack
+from edgefl.learning.learner.engines.batches import PAD, sample_weights, stack
 from edgefl.learning.learner.engines.engine import Cohort
 from edgefl.learning.learner.engines.samples import Samples
 from edgefl.learning.learner.networks.dropout import step_keys
@@ -55,6 +55,12 @@ class StepInputs:
         return StepInputs(self.rows.clone(), self.weight.clone(), copy(self.draws), copy(self.keys))
 
 
+def sum_of(weights: Tensor) -> Tensor:
+    """Return the sum of the weights [..., B] of each mini-batch, [..., 1]; 1 where no sample counts."""
+    sums = weights.sum(dim=-1, keepdim=True)
+    return sums.where(sums > 0, torch.ones_like(sums))
+
+
 class StackedBatches:
     """The mini-batches of a cohort, whose clients come with the most steps first.
 
@@ -78,8 +84,8 @@ class StackedBatches:
         device = cohort.start.device
         # padding gathers sample 0, which has weight 0 in its batch
         self._rows = torch.from_numpy(self._indices).clamp(min=0).to(device)
-        counts = torch.from_numpy(label_counts(self._indices, samples.counted)).to(device, cohort.start.dtype)
-        self._weights = counts / counts.sum(dim=2, keepdim=True).clamp(min=1)
+        weights = torch.from_numpy(sample_weights(self._indices, samples.weight)).to(device, cohort.start.dtype)
+        self._weights = weights / sum_of(weights)
         # all indices of the round go to the device at once: a transfer at every step would stall a GPU
         self._draws: Tensor | None = None
         if cohort.draws is not None:

@@ -54,6 +54,7 @@ def build_trainers(task: LearningTask, devices: list[str]) -> TrainersOnDevices:
             device=device,
             dtype=task.dtype,
             augmentation=task.augmentation,
+            weight=task.sample_weights,
         )
         test = Samples(x=data.test_x, y=data.test_y, mean=data.mean, std=data.std, device=device, dtype=task.dtype)
         network = Network(module.to(device), own_code=own_code, kept=kept)
