@@ -81,7 +81,7 @@ def test_lost_updates_come_first(tmp_path):
     )
     assert sentence.startswith(beginning)
     assert sentence.endswith(" of the energy there went into the others.")
-    page = write(folder, folder / "report.html").read_text(encoding="utf-8")
+    page = write([folder], folder / "report.html").read_text(encoding="utf-8")
     assert page.index("arrive at 1") < page.index('class="plot"')
 
 

@@ -241,6 +241,23 @@ def test_sweeps_over_the_same_keys_are_paired_by_point_and_seed(noisy, tmp_path)
         gathered([noisy, noisy / "1"])
 
 
+def test_sweeps_without_a_shared_run_are_parts_of_one(tmp_path):
+    """Seeds and points of one sweep in three folders give the numbers of the whole."""
+    whole = load(make(tmp_path / "whole", METHODS | BANDS, seeds=(1, 2)))
+    parts = [make(tmp_path / f"array-{seed}", METHODS | BANDS, seeds=(seed,)) for seed in (1, 2)]
+    for methods in (METHODS["algorithm"][:1], METHODS["algorithm"][1:]):
+        parts.append(make(tmp_path / f"{len(parts)}", {"algorithm": methods} | BANDS, seeds=(1, 2)))
+    for folders in (parts[:2], parts[2:]):
+        study = gathered(folders)
+        assert len(study.points) == len(whole.points)
+        assert str(effects_on(study, "time_s")) == str(effects_on(whole, "time_s"))  # NaN is not NaN
+        assert all(study.run_folder(row).is_dir() for rows in study.finished_rows for row in rows)
+    for folder, seed in zip(parts, (1, 2), strict=False):
+        (folder / f"1/seed-{seed}/scenario.yaml").write_text(f"radio: {{carrier_hz: {seed}}}")
+    with pytest.raises(InputError, match=r"array-2: radio\.carrier_hz: is not that of .*array-1"):
+        gathered(parts[:2])
+
+
 @pytest.mark.parametrize("form", EFFECT_FORMATS)
 def test_every_format_has_every_effect(noisy, form):
     table = effect_table(load(noisy), StudyChoice(measure=("time", "energy"), target="none"))

@@ -105,7 +105,7 @@ def test_a_damaged_folder_gives_one_line_and_no_files(name, tmp_path, capsys):
 
 def test_a_sweep_is_reported_on_alone(tmp_path):
     folder = make(tmp_path / "s", BANDWIDTHS, rounds=3)
-    with pytest.raises(InputError, match="is a sweep's folder: name it alone"):
+    with pytest.raises(InputError, match="is a sweep's folder: name only sweeps beside it"):
         write([folder, tmp_path], tmp_path / "page.html")
 
 

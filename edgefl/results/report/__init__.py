@@ -17,7 +17,7 @@ __all__ = ["write", "write_pages_of_runs"]
 def write(sources: Sequence[Path | Run], out: Path) -> Path:
     """Write the page for result folders, or runs in memory, to ``out``, whole or not at all, and return its path.
 
-    For the folder of a sweep ``statistics.csv`` is written beside it.
+    For the folders of sweeps ``statistics.csv`` is written beside it.
 
     Raises:
         InputError: a folder is not a result folder or one of its files cannot be read, one line for each folder;
@@ -27,10 +27,10 @@ def write(sources: Sequence[Path | Run], out: Path) -> Path:
         raise InputError("report: name at least one result folder")
     folders = [source for source in sources if isinstance(source, Path)]
     sweep_folders = [folder for folder in folders if sweep.is_sweep(folder)]
-    if sweep_folders and len(sources) > 1:
-        raise InputError(f"report: {sweep_folders[0]} is a sweep's folder: name it alone")
+    if 0 < len(sweep_folders) < len(sources):
+        raise InputError(f"report: {sweep_folders[0]} is a sweep's folder: name only sweeps beside it")
     if sweep_folders:
-        return sweep.write(sweep_folders[0], out)
+        return sweep.write(sweep_folders, out)
     # All folders are read before the page is begun, so that one error names all that cannot be read.
     read = iter(load_all(folders, so_far=True))
     runs = [source if isinstance(source, Run) else next(read) for source in sources]

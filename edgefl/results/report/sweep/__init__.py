@@ -1,5 +1,6 @@
 """The report on a sweep: one self-contained HTML page made from its folder, and a table of its statistics."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from edgefl.core import own_files
@@ -7,6 +8,7 @@ from edgefl.core.files import write_for_user
 from edgefl.results.csv_format import spreadsheet_bytes
 from edgefl.results.report.sweep.curves import learning_curves
 from edgefl.results.report.sweep.estimates import estimate_columns
+from edgefl.results.report.sweep.gathering import gathered
 from edgefl.results.report.sweep.links import PAGE, pages_of_runs, sweep_link
 from edgefl.results.report.sweep.page import render
 from edgefl.results.report.sweep.statistics_csv import statistics_table
@@ -26,15 +28,15 @@ def run_folders(folder: Path) -> list[Path]:
     return [study.run_folder(row) for rows in study.finished_rows for row in rows]
 
 
-def write(folder: Path, out: Path) -> Path:
-    """Write the page to ``out`` and ``statistics.csv`` beside it; return the page's path.
+def write(folders: Sequence[Path], out: Path) -> Path:
+    """Write the page on one or several sweeps to ``out`` and ``statistics.csv`` beside it; return the page's path.
 
     Raises:
         InputError: the folder is not a sweep's, one of its files cannot be read, or nothing can be written there;
             or a file of the user's is beside it under the name of the table.
     """
     own_files.check_replaceable(out.parent, {"statistics.csv": STATISTICS})
-    study = load(folder)
+    study = gathered(folders)
     columns = estimate_columns(study)
     # Both files are complete in memory before the first is written: damaged input leaves nothing behind.
     page = render(study, columns, learning_curves(study), pages_of_runs(study, out)).encode()

@@ -1,6 +1,7 @@
 """One study from what a user names: a sweep, several sweeps over the same keys, or points and runs of sweeps."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -9,9 +10,21 @@ import numpy as np
 
 from edgefl.core.errors import InputError
 from edgefl.core.units import PLAIN
+from edgefl.results.differing_keys import differing_keys
 from edgefl.results.integrity import MANIFEST_FILE
+from edgefl.results.reader import text_of, yaml_of
 from edgefl.results.report.sweep.selection import with_points
-from edgefl.results.report.sweep.study import Study, StudyPoint, SweptKey, is_sweep, load
+from edgefl.results.report.sweep.study import (
+    SCENARIO_FILE,
+    Study,
+    StudyPoint,
+    SweptKey,
+    is_sweep,
+    load,
+    study_of,
+    swept_paths,
+)
+from edgefl.results.scenario_tree import ScenarioTree
 
 MOST_LEVELS = 3  # from a run's folder up to that of its sweep
 
@@ -45,8 +58,8 @@ def has_points(folders: Sequence[Path]) -> bool:
 def gathered(folders: Sequence[Path]) -> Study:
     """Return the study of a sweep's folder; or of several folders, which are the values of its first key.
 
-    Several sweeps must vary the same keys over the same values, by which their runs are paired. Points and runs are
-    paired by their seeds only.
+    Several sweeps must vary the same keys over the same values, by which their runs are paired. If they share no run,
+    they are the parts of one sweep, such as the seeds of a SLURM array. Points and runs are paired by their seeds only.
 
     Raises:
         InputError: a folder is not of a sweep, cannot be read, or does not go with the others.
@@ -57,12 +70,12 @@ def gathered(folders: Sequence[Path]) -> Study:
     names = [part.name for part in parts]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"compare: {name} is named twice: name different folders")
+            raise InputError(f"{name} is named twice: name different folders")
     if all(part.whole for part in parts):
         return _of_sweeps(parts)
     for part in parts:
         if part.whole:
-            raise InputError(f"compare: {part.name} is a whole sweep: name points of sweeps, or sweeps, but not both")
+            raise InputError(f"{part.name} is a whole sweep: name points of sweeps, or sweeps, but not both")
     return _of_points(parts)
 
 
@@ -84,8 +97,12 @@ def _part(folder: Path) -> StudyPart:
 
 
 def _of_sweeps(parts: Sequence[StudyPart]) -> Study:
-    """Return the study whose first key is the sweep, and the others those of the sweeps."""
+    """Return the study whose first key is the sweep, and the others those of the sweeps; one sweep of its parts."""
     first = parts[0].study
+    paths = swept_paths(first.folder)
+    runs = [run for part in parts for run in _runs(part.study)]
+    if len(set(runs)) == len(runs) and all(swept_paths(part.study.folder) == paths for part in parts):
+        return _of_parts_of_one(parts, paths)
     for part in parts[1:]:
         for own, other in zip(part.study.keys, first.keys, strict=False):
             if (own.path, own.cells) != (other.path, other.cells):
@@ -98,6 +115,50 @@ def _of_sweeps(parts: Sequence[StudyPart]) -> Study:
             rows = [offset + row for row in point.rows]
             points.append(StudyPoint(f"{part.name}/{point.label}", (level, *point.value_indices), rows))
     return _joined(parts, [_folder_key(parts, "sweep"), *first.keys], points)
+
+
+def _runs(study: Study) -> Iterator[tuple[object, ...]]:
+    """Yield the values of the swept keys and the seed of each run."""
+    return zip(*(study.texts[column] for column in study.key_columns), study.numbers["seed"], strict=True)
+
+
+def _of_parts_of_one(parts: Sequence[StudyPart], paths: Sequence[str]) -> Study:
+    base = _base(parts[0].study, paths)
+    for part in parts[1:]:
+        other = _base(part.study, paths)
+        for key in differing_keys([base, other]) if base and other else ():
+            text = f"{key.path}: is not that of {parts[0].name}, which has no run with the same keys and seed"
+            raise InputError(f"{part.name}: {text}, so they cannot be compared")
+    joined = _joined(parts, [], [])
+    # Parts with different points may use one label for two of them.
+    values = zip(*(joined.texts[column] for column in parts[0].study.key_columns), strict=True)
+    label_of: dict[tuple[str, ...], str] = {}
+    for cells, label in zip(values, joined.texts["point"], strict=True):
+        taken = label in label_of.values()
+        label_of.setdefault(cells, f"{label} ({len(label_of) + 1})" if taken else label)
+    cells_of_runs = zip(*(joined.texts[column] for column in parts[0].study.key_columns), strict=True)
+    texts = {**joined.texts, "point": [label_of[cells] for cells in cells_of_runs]}
+    return study_of(joined.folder, joined.name, paths, texts, joined.numbers)
+
+
+def _base(study: Study, paths: Sequence[str]) -> ScenarioTree:
+    """Return the scenario of the first run that has one, without the swept keys; an empty one if none has."""
+    for row in range(len(study.texts["folder"])):
+        folder = study.run_folder(row)
+        if (folder / SCENARIO_FILE).is_file():
+            scenario: ScenarioTree = yaml_of(folder, SCENARIO_FILE, text_of(folder, SCENARIO_FILE))
+            for path in paths:
+                scenario = _without(scenario, path.removesuffix(".kind"))  # the keys beside a kind go with it
+            return scenario
+    return {}
+
+
+def _without(tree: ScenarioTree, path: str) -> ScenarioTree:
+    name, _, inner = path.partition(".")
+    rest = {key: value for key, value in tree.items() if key != name}
+    if inner and isinstance(tree.get(name), Mapping):
+        rest[name] = _without(tree[name], inner)
+    return rest
 
 
 def _of_points(parts: Sequence[StudyPart]) -> Study:
@@ -142,6 +203,9 @@ def _joined(parts: Sequence[StudyPart], keys: Sequence[SweptKey], points: Sequen
         pieces = [study.numbers.get(name, np.full(len(study.texts["folder"]), np.nan)) for study in studies]
         numbers[name] = np.concatenate(pieces)
     texts = {}
-    for name in ("point", "status", "error", "folder"):
-        texts[name] = [text for study in studies for text in study.texts[name]]
-    return replace(studies[0], keys=keys, points=points, texts=texts, numbers=numbers, key_columns=[])
+    for name in ("point", "status", "error", *studies[0].key_columns):
+        texts[name] = [text for study in studies for text in study.texts.get(name, [""] * len(study.texts["point"]))]
+    above = Path(os.path.commonpath([study.folder.resolve() for study in studies]))
+    folders = [study.run_folder(row).resolve() for study in studies for row in range(len(study.texts["folder"]))]
+    texts["folder"] = [folder.relative_to(above).as_posix() for folder in folders]
+    return replace(studies[0], folder=above, keys=keys, points=points, texts=texts, numbers=numbers, key_columns=[])

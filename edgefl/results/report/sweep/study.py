@@ -180,7 +180,14 @@ def load(folder: Path) -> Study:
     not_numbers = {*TEXT_COLUMNS, *key_columns}
     numbers = {column: _numbers(folder, column, texts[column]) for column in header if column not in not_numbers}
     _check_runs(folder, texts, numbers)
+    return study_of(folder, name, paths, texts, numbers)
 
+
+def study_of(
+    folder: Path, name: str, paths: Sequence[str], texts: Mapping[str, Sequence[str]], numbers: Mapping[str, Floats]
+) -> Study:
+    """Return the study of the columns [runs] of an index, given the paths of the swept keys."""
+    key_columns = [index_column(path) for path in paths]
     keys = []
     indices_by_key = []
     for path, title, column in zip(paths, _titles(paths), key_columns, strict=True):
@@ -215,6 +222,15 @@ def swept_values(folder: Path) -> dict[str, Mapping[str, Any]]:
         return {str(point["folder"]): dict(point["values"]) for point in content["points"]}
     except (KeyError, TypeError, ValueError):
         raise InputError(f"{folder / CONTENT_FILE}: points: must be a list, as edgefl sweep writes it") from None
+
+
+def swept_paths(folder: Path) -> list[str]:
+    """Return the paths of the swept keys of a sweep.
+
+    Raises:
+        InputError: the file of the sweep is missing or damaged.
+    """
+    return _read_content(folder)[1]
 
 
 def _read_content(folder: Path) -> tuple[str, list[str]]:
