@@ -48,7 +48,6 @@ if TYPE_CHECKING:
         rate,
         rma,
         sharing,
-        sidelink,
         slot_walk,
         sum_rate,
         tdl,

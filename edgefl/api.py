@@ -18,12 +18,14 @@ from edgefl.results.participation import updates_of
 from edgefl.results.reader import FINISHED_STATUS
 from edgefl.results.report.comparison import comparison
 from edgefl.results.report.comparison.comparison import ComparedRun, Comparison, ComparisonOptions
+from edgefl.results.report.shared.questions import Question
 from edgefl.results.report.shared.read import Run, load_all, with_devices
 from edgefl.results.report.sweep import is_sweep
 from edgefl.results.report.sweep.gathering import gathered, has_points
 from edgefl.results.report.sweep.selection import StudyChoice
 from edgefl.results.result import Result, read_result
 from edgefl.results.run_folder import PAGE, SCENARIO_FILE
+from edgefl.results.targets import end_of
 from edgefl.runs import notebook, sweeps, what_if_points
 from edgefl.runs import what_if as what_if_prices
 from edgefl.runs.emulation import RESULTS, Options
@@ -232,13 +234,24 @@ def what_if(
     return pd.DataFrame(what_if_table.columns_of(rows))
 
 
-def report(sources: Source | Sequence[Source], out: str | Path | None = None, *, runs: bool = False) -> Path:
+def report(
+    sources: Source | Sequence[Source],
+    out: str | Path | None = None,
+    *,
+    runs: bool = False,
+    target: float | str | None = None,
+    at: str | None = None,
+    where: Sequence[str] = (),
+) -> Path:
     """Write one self-contained HTML page about one or several runs, or about a sweep (docs/sweep-report.md).
 
     Args:
         sources: result folders or results, side by side on the page; or the folder of a sweep.
         out: the page; None: `report.html` in the only folder, or else in the working directory.
         runs: also write and link the pages of a sweep's finished runs.
+        target: of a sweep, an accuracy or a limit such as "test_loss<0.5" that the page shows too.
+        at: of a sweep, the end of the rounds that count, such as "600s", "1.5kJ" or "20rounds".
+        where: of a sweep, the points that count, "KEY=V,V" each.
 
     Returns:
         The path of the page.
@@ -262,23 +275,25 @@ def report(sources: Source | Sequence[Source], out: str | Path | None = None, *,
         if len(found) == 1 and isinstance(found[0], Path):
             out = found[0] / out
         check_replaceable(Path(out).parent, {REPORT: PAGE})
+    choice = StudyChoice(where=tuple(where), target=None if target is None else str(target), at=at)
     if not runs:
-        return report_page.write(found, Path(out))
+        return report_page.write(found, Path(out), choice)
     folder = found[0]
     if len(found) > 1 or not isinstance(folder, Path) or not is_sweep(folder):
         raise InputError("report: --runs: writes the pages of the runs of a sweep: name the folder of one sweep alone")
-    page = report_page.write([folder], Path(out))
+    page = report_page.write([folder], Path(out), choice)
     report_page.write_pages_of_runs(folder)
-    return report_page.write([folder], page)  # again, with links to the new pages
+    return report_page.write([folder], page, choice)  # again, with links to the new pages
 
 
 def compare(
     runs: Source | Sequence[Source],
     *,
-    targets: Sequence[float] = (),
+    targets: Sequence[float | str] = (),
     relative: Sequence[float] = (),
     last: int = 50,
     initial: int = 10,
+    at: str | None = None,
     where: Sequence[str] = (),
     facet: Sequence[str] = (),
     baseline: Sequence[str] = (),
@@ -288,10 +303,12 @@ def compare(
 
     Args:
         runs: result folders or results, the reference first; or a sweep's folder, several ones, or points of sweeps.
-        targets: accuracies besides those of the scenarios; of a sweep, the one that is compared.
+        targets: accuracies besides those of the scenarios, or limits of columns of rounds.csv, such as
+            "test_loss<0.5"; of a sweep, the one that is compared.
         relative: targets as fractions of the reference's best accuracy.
         last: the number of last tests for mean and standard deviation.
         initial: the number of first rounds of each session for the initial mean.
+        at: the end of the rounds that count, such as "600s", "1.5kJ" or "20rounds"; by default that of the run.
         where: of a sweep, the points that count, "KEY=V,V" each.
         facet: of a sweep, keys at each of whose values the others are compared.
         baseline: of a sweep, methods, "KEY=V", a point or a run to compare with; by default the first values.
@@ -315,12 +332,11 @@ def compare(
             raise InputError("compare: results in memory have no sweep: compare them with runs")
         if len(targets) > 1 or relative:
             raise InputError("compare: of a sweep, name at most one target, and no relative one")
-        if targets:
-            choice = replace(choice, target=f"{targets[0]:g}")
+        choice = replace(choice, target=str(targets[0]) if targets else None, at=at)
         return pd.DataFrame(effect_rows(effects_of(folders, choice)))
     if choice.is_made:
         raise InputError("compare: where, facet, baseline, measures: only of sweeps and points of sweeps")
-    compared = compare_with_first(runs, ComparisonOptions(targets, relative, last, initial))
+    compared = compare_with_first(runs, ComparisonOptions(targets, relative, last, initial, at))
     return pd.DataFrame(list(compared.rows))
 
 
@@ -345,18 +361,26 @@ def compare_with_first(runs: Sequence[str | Path | Result], options: ComparisonO
     folders = [Path(run) for run in runs if not isinstance(run, Result)]
     read = iter(load_all(folders, details=False))
     compared: list[ComparedRun] = []
+    question = Question(end=end_of(options.at) if options.at else None)
     for run in runs:
-        if isinstance(run, Result):
+        if isinstance(run, Result) and options.at is None:
             compared.append(_compared(run))
-        else:
-            compared.append(comparison.compared_run(with_devices(next(read)), str(run)))
+            continue
+        known = run.as_run() if isinstance(run, Result) else with_devices(next(read))
+        compared.append(comparison.compared_run(question.of(known), _name(run)))
     return comparison.compare(compared, options)
 
 
+def _name(run: str | Path | Result) -> str:
+    if isinstance(run, Result):
+        return str(run.folder or f"{run.scenario['name']} · seed {run.scenario['seed']}")
+    return str(run)
+
+
 def _compared(result: Result) -> ComparedRun:
-    name = result.folder or f"{result.scenario['name']} · seed {result.scenario['seed']}"
     if result.ledger is None or result.resolved is not None:
-        return comparison.compared_run(result.as_run(), str(name))
+        return comparison.compared_run(result.as_run(), _name(result))
     columns = result.ledger.round_columns()  # a ledger that was filled by hand may have rounds alone
     updates = updates_of(lambda column: metrics.total_of(columns, column))
-    return ComparedRun(str(name), result.scenario, result.status, metrics.accuracy_curve(columns), updates=updates)
+    curve = metrics.accuracy_curve(columns)
+    return ComparedRun(_name(result), result.scenario, result.status, curve, updates=updates, rounds=columns)

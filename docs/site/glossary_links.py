@@ -17,7 +17,7 @@ LINKED = (
     *("DVFS", "Error feedback", "Fading", "Fixed shares", "Handover", "HARQ", "Hopeless link", "Jain's index"),
     *("Large-scale channel", "Ledger", "Line of sight", "Link adaptation", "Link budget", "MCS", "NOMA", "OFDMA"),
     *("Over-selection", "Participation", "Path loss", "Penetration loss", "Processor sharing", "Radio link failure"),
-    *("Resource block", "Shadowing", "Shapley value", "Sidelink", "SINR", "SNR", "Speed-up", "Spatial consistency"),
+    *("Resource block", "Shadowing", "Shapley value", "SINR", "SNR", "Speed-up", "Spatial consistency"),
     *("Split learning", "Staleness", "Tapped delay line", "TDD", "Time to accuracy", "Transport block"),
     *("Truncated channel inversion", "Virtual time", "Wrap-around"),
 )

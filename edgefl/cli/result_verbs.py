@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,13 +26,16 @@ def add_report(verbs: Any) -> None:
     parser.add_argument(
         "--runs", action="store_true", help="for a sweep, also write a linked page for each finished run"
     )
+    _add_question(parser, "of a sweep: ")
+    _add_choice(parser, ("where",))
     parser.set_defaults(verb=_report)
 
 
 def _report(options: argparse.Namespace) -> int:
     from edgefl.api import report
 
-    print(report(options.folders, options.out, runs=options.runs))
+    asked = {"target": options.target, "at": options.at, "where": options.where}
+    print(report(options.folders, options.out, runs=options.runs, **asked))
     return EXIT_DONE
 
 
@@ -48,12 +51,13 @@ def add_compare(verbs: Any) -> None:
     )
     parser.add_argument(
         "--target",
-        metavar="A",
-        type=float,
+        metavar="A|COLUMN<V",
         action="append",
         default=[],
-        help="also compare the rounds, time and energy to accuracy A; may be repeated; of a sweep, once",
+        help="also compare the rounds, time and energy to accuracy A, or until a column of rounds.csv, such as "
+        "test_loss, passes a limit; may be repeated; of a sweep, once",
     )
+    parser.add_argument("--at", **AT)
     parser.add_argument(
         "--relative",
         metavar="R",
@@ -90,14 +94,26 @@ def _compare(options: argparse.Namespace) -> int:
     if has_points(options.folders):
         if len(options.target) > 1 or options.relative:
             raise InputError("compare: of a sweep, name at most one --target, and no --relative")
-        target = f"{options.target[0]:g}" if options.target else None
-        table = effects_of(options.folders, replace(choice, target=target))
+        target = options.target[0] if options.target else None
+        table = effects_of(options.folders, replace(choice, target=target, at=options.at))
         return print_or_write(formatted_effects(table, options.format), options.out)
     if choice.is_made or options.format == "latex":
         raise InputError("compare: --where, --facet, --baseline, --measure, --format latex: only of sweeps and points")
-    comparison_options = ComparisonOptions(options.target, options.relative, options.last, options.initial)
+    comparison_options = ComparisonOptions(options.target, options.relative, options.last, options.initial, options.at)
     compared = compare_with_first(options.folders, comparison_options)
     return print_or_write(formatted(compared, options.format), options.out)
+
+
+AT: Mapping[str, str] = {
+    "metavar": "END",
+    "help": "count only the rounds that ended by then: 600s, 1.5kJ or 20rounds",
+}
+
+
+def _add_question(parser: Any, of: str) -> None:
+    about = "accuracy, a limit of a column of rounds.csv, such as 'test_loss<0.5', or none: the whole run"
+    parser.add_argument("--target", metavar="A|COLUMN<V|none", help=f"{of}{about}")
+    parser.add_argument("--at", **AT)
 
 
 CHOICES = {
@@ -146,7 +162,7 @@ def add_export(verbs: Any) -> None:
             about = f"{about}, or a measure's"
         parts.add_argument(f"--{option}", metavar="NAME", help=about)
     parser.add_argument("--over", metavar="KEY", help="key on the horizontal axis of --figure sweep")
-    parser.add_argument("--target", metavar="A|none", help="target accuracy of a sweep; none: the whole run")
+    _add_question(parser, "of a sweep's figures and tables for papers: ")
     _add_choice(parser, tuple(CHOICES))
     parser.add_argument("--interval", choices=("ci95", "sd"), help="what follows the sign ± and is drawn around means")
     parser.add_argument(
@@ -172,7 +188,9 @@ def _export(options: argparse.Namespace) -> int:
         part = ("table", options.table)
     elif options.figure:
         part = ("figure", options.figure)
-    sweep_choice = replace(_choice(options), over=options.over, target=options.target, interval=options.interval)
+    sweep_choice = replace(
+        _choice(options), over=options.over, target=options.target, at=options.at, interval=options.interval
+    )
     here = working_directory()
     folders = [here / folder for folder in options.folders]
     out = here / options.out if options.out else None

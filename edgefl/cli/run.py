@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -174,7 +175,7 @@ def result_table(result: Result, folder: Path) -> str:
     from edgefl.runs.report_page import REPORT
 
     summary = result.summary
-    run = result.as_run()
+    run = replace(result.as_run(), summary=summary)  # with the targets that are wanted now
     lines = [
         *_wrapped("updates", lost_updates.sentence(run)),
         ("rounds", _rounds(run)),

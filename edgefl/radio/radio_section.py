@@ -138,7 +138,7 @@ class NoiseFigure(Section):
     """Different noise figures of receivers."""
 
     base_station: NoiseDb = 0.0  # Noise figure of base stations, which receive uploads.
-    device: NoiseDb = 0.0  # Noise figure of devices, which receive downloads, and over direct links.
+    device: NoiseDb = 0.0  # Noise figure of devices, which receive downloads.
 
 
 class AccessTime(Section):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from edgefl.core.arrays import Floats
+from edgefl.core.arrays import Bools, Floats
 from edgefl.records.quantities import COSTS, Quantity
 
 CURVE_COLUMNS = ("session", "round", "time_s", "energy_j", "test_accuracy")
@@ -133,7 +133,12 @@ def numbers(rounds: Floats) -> Floats:
 def reach(run: AccuracyCurve, accuracy: float) -> Reach:
     """Return the first round with an accuracy, not smoothed (FedSSG paper, Table 3; dynamic-devices paper, eq. 31)."""
     # The tolerance is for relative targets: 0.75 * 0.8 is slightly more than 0.6.
-    hits = np.flatnonzero(run.accuracy >= accuracy - SAME_ACCURACY)
+    return first(run, run.accuracy >= accuracy - SAME_ACCURACY)
+
+
+def first(run: AccuracyCurve, met: Bools) -> Reach:
+    """Return the cost of the first round that meets a condition [rounds]."""
+    hits = np.flatnonzero(met)
     if not hits.size:
         return total(run)
     row = hits[0]

@@ -13,6 +13,7 @@ from edgefl.records.quantities import DECLARED, SUMMARY, Quantity, declarations
 from edgefl.results import metrics
 from edgefl.results.metrics import AccuracyCurve
 from edgefl.results.participation import LOSS_CAUSES, of_rounds, updates_of
+from edgefl.results.targets import costs_to
 from edgefl.scenario import RelativeTarget
 
 NO_COSTS: Mapping[str, Floats] = {}
@@ -120,13 +121,10 @@ def _target(
 ) -> dict[str, Any]:
     """Return the cost of a target, None if it was not reached; a relative target also names its reference."""
     accuracy = _wanted_accuracy(target, session)
-    summary: dict[str, Any] = {"accuracy": accuracy, "round": None, "time_s": None, "energy_j": None}
-    summary |= dict.fromkeys(costs)
+    reach = metrics.total(curve)
     if accuracy is not None:  # None: the session has no target
         reach = metrics.reach(curve, accuracy)
-        if reach.reached:
-            summary.update(round=reach.round, time_s=reach.time_s, energy_j=reach.energy_j)
-            summary |= {name: metrics.until(curve, reach, spent) for name, spent in costs.items()}
+    summary: dict[str, Any] = {"accuracy": accuracy, **costs_to(reach, curve, costs)}
     if isinstance(target, RelativeTarget):
         summary["relative"] = target.relative
         summary["reference"] = str(target.reference)

@@ -20,7 +20,7 @@ OTHERWISE = "choose another folder with -o, or replace it with --overwrite"
 # Keys that only set when a run ends: what comes before does not depend on them.
 LENGTHS = (("rounds",), ("sessions", "count"), ("sessions", "rounds"))
 STOP = ("stop",)
-LABEL = ("label",)  # only what the run is called
+UNLIKE = ("label", "targets")  # change no round: what the run is called, and what is asked of it
 ABSENT = object()  # the value of a key that a file does not have
 
 
@@ -49,7 +49,7 @@ def check_begun(folder: Path, text: str, scenario: Scenario) -> bool:
     if text == dump(scenario):
         return False
     now, _ = parse(dump(scenario))
-    differences = [each for each in _differences(_parsed(folder, text), now) if each.key != LABEL]
+    differences = [each for each in _differences(_parsed(folder, text), now) if each.key[0] not in UNLIKE]
     found = [each for each in differences if not _is_default(each, scenario)]
     lengths = [each for each in found if each.key in LENGTHS and type(each.before) is type(each.now) is int]
     for each in found:

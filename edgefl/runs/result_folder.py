@@ -19,6 +19,7 @@ from edgefl.results.csv_format import csv_bytes
 from edgefl.results.integrity import MANIFEST_FILE, SUMMARY_DIGEST, SUMMARY_FILE, check_all
 from edgefl.results.progress import is_under_way
 from edgefl.results.reader import text_of
+from edgefl.results.report.shared.questions import with_targets
 from edgefl.results.result import Result, read_result
 from edgefl.results.result_tables import described_in
 from edgefl.runs.data_division import Divided
@@ -161,6 +162,7 @@ def finished(folder: Path, scenario: Scenario, *, beside_others: bool) -> Result
         if not (folder / run_folder.CHECKPOINTS).exists():
             log.info("%s: has no record of its learning: its rounds are learned again", folder)
         return None
+    result.summary = dict(with_targets(folder, result.summary, scenario.targets))
     return result
 
 

@@ -175,7 +175,8 @@ def content_of(sweep: Sweep) -> str:
 
 def scenario_digest(scenario: Scenario) -> str:
     """Return a digest of a scenario with all its defaults, and of the plug-ins that it names."""
-    text = scenario.model_copy(update={"label": None}).model_dump_json()  # a label changes no result
+    # A label and targets change no round.
+    text = scenario.model_copy(update={"label": None, "targets": ()}).model_dump_json()
     for plugin in plugins_in(scenario):  # their source may change between two attempts, too
         text += plugin.sha256()
     return hashlib.sha256(text.encode()).hexdigest()[:16]

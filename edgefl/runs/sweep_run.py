@@ -9,6 +9,7 @@ from typing import Any, Literal
 from edgefl.core.errors import InputError, RunError
 from edgefl.core.files import read_bytes
 from edgefl.results.integrity import WHAT_IF_FILE
+from edgefl.results.report.shared.questions import with_targets
 from edgefl.results.run_folder import CHECKPOINTS
 from edgefl.runs.workers import Died
 from edgefl.scenario import SweepPoint
@@ -37,7 +38,8 @@ class SweepRun:
             if self.point.scenario.report.what_if and not (self.folder / WHAT_IF_FILE).exists():
                 return  # its other values are still to be priced
             if not self.begun_before:
-                self.summary = json.loads(read_bytes(self.folder / "summary.json"))
+                summary = json.loads(read_bytes(self.folder / "summary.json"))
+                self.summary = with_targets(self.folder, summary, self.point.scenario.targets)
                 self.status = "finished"
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return  # not begun, or damaged: it has to be run

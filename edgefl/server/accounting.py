@@ -12,7 +12,6 @@ import simpy
 from edgefl.coordination.policies.base import DEPARTED
 from edgefl.coordination.server_view import DeviceReports
 from edgefl.core.arrays import Floats
-from edgefl.core.times import SAME_TIME_S
 from edgefl.radio.transfers import TransferColumns, Way, columns_of
 from edgefl.records.ledger import Ledger
 from edgefl.records.statuses import LATE, NOT_CHOSEN, OUT_OF_MEMORY, RECEIVED, REPORTED
@@ -136,12 +135,6 @@ def device_columns(
     waited_s = np.array([part.server_s + part.idle_s for part in parts])
     until_s = np.array([part.end_s if part.gone else min(now_s, part.waits_until_s) for part in parts])
     wait_s = until_s - (end_s - waited_s)
-
-    # Over a direct link a device receives while its predecessor sends, before its own participation begins. Its
-    # activities then add up to more than the participation lasted, and it started earlier by the difference.
-    busy_s = down.duration_s + compute_s + up.duration_s + waited_s
-    early_s = busy_s - (end_s - began_s)
-    early_s = np.where(early_s > SAME_TIME_S, early_s, 0.0)
     of_drops = _of_drops(parts)
     return {
         "session": np.full(count, round_key.session),
@@ -163,7 +156,7 @@ def device_columns(
         "x_m": np.array([part.position_m[0] for part in parts]),
         "y_m": np.array([part.position_m[1] for part in parts]),
         "shadowing_db": of_drops["shadowing_db"],
-        "start_s": began_s - early_s,
+        "start_s": began_s,
     }
 
 

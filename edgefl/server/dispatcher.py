@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import simpy
 
-import channel
 from edgefl.coordination.server_section import DeviceEvaluationSection, ServerSection
 from edgefl.core.arrays import Floats, Ids
 from edgefl.learning.analog_sum import AnalogSum
@@ -18,9 +17,8 @@ from edgefl.radio.carriers.carrier import Carrier
 from edgefl.radio.carriers.over_the_air import AnalogUpdates, OverTheAirCarrier
 from edgefl.radio.drop import Drop
 from edgefl.radio.link import Link
-from edgefl.radio.messages import Messages, round_trip
+from edgefl.radio.messages import round_trip
 from edgefl.radio.participants import Participants
-from edgefl.radio.sidelink import DirectLinks, Peer
 from edgefl.records.ledger import Ledger
 from edgefl.records.statuses import EVALUATED, POLLED
 from edgefl.server.handover import Roaming
@@ -58,9 +56,6 @@ class Dispatcher:
 
     def __post_init__(self) -> None:
         self._over_the_air: OverTheAirCarrier | None = None  # of the last round whose updates add up in the air
-        self._direct_links: DirectLinks | None = None
-        if self.section.policy.direct_links:
-            self._direct_links = DirectLinks(self.link)
         self._roaming: Roaming | None = None
         if self.handover is not None:
             self._roaming = Roaming(self.env, self.ledger, self.world, self.link, self.handover)
@@ -113,30 +108,23 @@ class Dispatcher:
 
     # Processes of participants
 
-    def processes(
-        self, drop: Drop, index: int, number: int, successor: int | None, *, polled: bool = False
-    ) -> ProcessFactory:
+    def processes(self, drop: Drop, index: int, number: int, *, polled: bool = False) -> ProcessFactory:
         """Return the factory of the processes of devices [n] that begin together.
 
         Args:
             drop: their large-scale channel [n].
             index: of the selection that chose them; it keys the radio's draws.
             number: number of rounds that have ended; it keys the workload's draws.
-            successor: the device that gets the update over a direct link; None: the base station gets it.
             polled: whether they have answered a poll before, which may have been by training.
         """
         if self.split is not None:
-            return self._split_processes(self.split, drop, index, number, successor)
+            return self._split_processes(self.split, drop, index, number)
         down_bits = self._with_what_is_sent_once(self.payload.down_bits, drop.ids)
         up_bits = self.payload.sent_bits(drop.ids)
         flops = self._training_flops(drop.ids, number)
         if polled and self.section.selection.polls_training:
             flops = np.zeros(len(drop.ids))
         computing = self._computing(drop, flops, down_bits, up_bits)
-        if self._direct_links is not None:
-            messages = round_trip(len(drop.ids), down_bits, up_bits, computing.durations_s)
-            carrier = self._direct_link(self._direct_links, drop, messages, index, successor)
-            return self._ordinary(carrier, computing, Exchange(down_bits, up_bits, flops))
         exchange = Exchange(down_bits, up_bits, flops)
         if self.link.radio.uplink.receives_sum:
             return self._over_the_air_processes(drop, index, number, computing, exchange)
@@ -195,19 +183,7 @@ class Dispatcher:
         carrier = link.open(self.env, participants, messages)
         return self._ordinary(carrier, computing, exchange)
 
-    def _direct_link(
-        self, links: DirectLinks, drop: Drop, messages: Messages, index: int, successor: int | None
-    ) -> Carrier:
-        """Return the carrier of a device that gets the model from the device before and hands it on to the next."""
-        peer = None
-        if successor is not None:
-            peer = self._peer(drop.ids, successor)
-        speeds_mps = self.world.speeds_mps(drop.ids, self.env.now)
-        return links.open(self.env, drop, speeds_mps, self.world.tx_power_w(drop.ids), messages, index, peer)
-
-    def _split_processes(
-        self, split: SplitPayload, drop: Drop, index: int, number: int, successor: int | None
-    ) -> ProcessFactory:
+    def _split_processes(self, split: SplitPayload, drop: Drop, index: int, number: int) -> ProcessFactory:
         """Return the factory of split learning's processes: devices train the model's front, the server its back."""
         server_flops_per_s = self.section.flops_per_s or float("inf")  # by default the server takes no time
         device_flops_per_s = self.world.flops_per_s(drop.ids).tolist()
@@ -216,12 +192,9 @@ class Dispatcher:
         for device, flops_per_s, count in zip(drop.ids.tolist(), device_flops_per_s, steps, strict=True):
             turns.append(split_turns(split, device, flops_per_s, server_flops_per_s, int(count)))
         messages = split_messages(turns)
-        if self._direct_links is not None:
-            carrier = self._direct_link(self._direct_links, drop, messages, index, successor)
-        else:
-            participants = self._participants(self.link, drop, index)
-            self.reach.look(participants, messages)
-            carrier = self.link.open(self.env, participants, messages)
+        participants = self._participants(self.link, drop, index)
+        self.reach.look(participants, messages)
+        carrier = self.link.open(self.env, participants, messages)
         return SplitLearningProcesses(self.env, self.ledger, carrier, turns)
 
     def poll_processes(self, drop: Drop, index: int, samples: Ids) -> ProcessFactory:
@@ -331,12 +304,3 @@ class Dispatcher:
             if once_bits:
                 down_bits = np.where(np.isin(ids, list(have)), 0.0, once_bits) + down_bits
         return down_bits
-
-    def _peer(self, ids: Ids, successor: int) -> Peer:
-        """Return the successor, to which devices [n] send the model, and its distance from them."""
-        world = self.world
-        now_s = self.env.now
-        peer = np.array([successor])
-        away_m = np.linalg.norm(world.positions_m(ids, now_s) - world.positions_m(peer, now_s), axis=1)
-        distance_m = channel.geometry.distance_3d_m(away_m, world.height_m[ids], world.height_m[peer])
-        return Peer(distance_m, world.speeds_mps(peer, now_s))

@@ -183,7 +183,7 @@ class Server:
     def select(self, count: int | None = None, *, refill: bool = False) -> Ids:
         return self.choosing.choose(count, refill=refill)
 
-    def dispatch(self, ids: Ids, successor: int | None = None) -> list[simpy.Process]:
+    def dispatch(self, ids: Ids) -> list[simpy.Process]:
         self.choosing.note_sent(ids)
         number = self.rounds.ended
         if len(ids):
@@ -194,9 +194,7 @@ class Server:
             self.replay.send(ids, self.rounds.key)
         index = self.rounds.selection
         polled = self.roster.answered.size > 0
-        processes_of = partial(
-            self.dispatcher.processes, index=index, number=number, successor=successor, polled=polled
-        )
+        processes_of = partial(self.dispatcher.processes, index=index, number=number, polled=polled)
         return self.under_way.begin(ids, processes_of, index)
 
     def exchange(self, ids: Ids, exchange: Exchange, *, refill: bool = False) -> list[simpy.Process]:

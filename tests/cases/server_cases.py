@@ -22,7 +22,6 @@ POLICIES = {
     "buffered": {"policy": {"kind": "buffered", "buffer": 4}},
     "asynchronous": {"policy": "asynchronous"},
     "sequential": {"policy": "sequential"},
-    "sequential_direct": {"policy": {"kind": "sequential", "links": "device_to_device"}},
     "hierarchical": {"policy": {"kind": "hierarchical", "cloud_every": 2, "backhaul_delay_s": 0.01}},
 }
 BASE = {

@@ -182,10 +182,9 @@ def test_the_model_walks_in_the_drawn_order():
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("links", ["relayed", "device_to_device"])
-def test_no_more_walk_than_the_algorithm_admits(links):
+def test_no_more_walk_than_the_algorithm_admits():
     """Two of four, others in each round, in the order of the selection."""
-    policy = {"kind": "sequential", "links": links}
+    policy = "sequential"
     result = run({"policy": policy, "participants": 4}, algorithm={"kind": "fedavg", "max_participants": 2}, rounds=8)
     everybody = run({"policy": policy, "participants": 4}, rounds=8)
     walks, orders = ([each.tolist() for _, each in walked(r).groupby("round")["device"]] for r in (result, everybody))

@@ -8,7 +8,6 @@ from learner_cases import learners, parts_in_order, random_data, train_round
 from radio_cases import STILL
 
 import edgefl
-from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.learning.algorithms.fednova import FedNova
 from edgefl.learning.algorithms.fedprox import FedProx
@@ -150,9 +149,3 @@ def test_dropped_stragglers_still_cost_time_and_energy():
     others = run(rounds=1, server={"selection": {"kind": "schedule", "rounds": rest}})
     assert np.array_equal(dropped.parameters, others.parameters)
     assert not np.array_equal(dropped.parameters, kept.parameters)
-
-
-def test_work_that_is_passed_on_cannot_be_dropped():
-    server = {"policy": {"kind": "sequential", "links": "device_to_device"}, "participants": 3}
-    with pytest.raises(InputError, match=r"training.stragglers.keep: .* set server.policy.links to relayed"):
-        run(train=False, server=server, training={"stragglers": {"share": 0.5, "keep": False}})

@@ -130,18 +130,6 @@ def test_access_before_downloads_equals_a_backhaul_delay(sharing):
         assert asking.devices[column].to_numpy() == pytest.approx(wired.devices[column].to_numpy(), abs=1e-9)
 
 
-def test_direct_links_have_one_download_access():
-    """Six devices: one download from the base station, six uploads, of which five lead to the next device."""
-    server = POLICIES["sequential_direct"]
-    plain = run(server, rounds=1, devices=POWERED)
-    later = run(server, rounds=1, devices=POWERED, radio={**BASE["radio"], "access_s": ACCESS})
-    extra_s = later.rounds["duration_s"][0] - plain.rounds["duration_s"][0]
-    assert extra_s == pytest.approx(DOWN_S + 6 * UP_S, abs=1e-9)
-    # A device begins to receive when the one before it begins to send: the wait of the sender is its own.
-    began_s = np.sort(later.devices["start_s"]) - np.sort(plain.devices["start_s"])
-    assert began_s == pytest.approx([0.0, *(DOWN_S + UP_S * np.arange(1, 6))], abs=1e-9)
-
-
 def test_each_message_of_split_learning_has_access():
     """Two local steps: the front down and up, and activations and gradients twice each."""
     keys = {"model": {"kind": "mlp"}, "training": {**BASE["training"], "local_steps": 2}, "rounds": 1}

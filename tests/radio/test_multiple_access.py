@@ -1,9 +1,6 @@
 """The key `radio.uplink` and its catalogue: the default, and refusals."""
 
-import pytest
-
 import edgefl
-from edgefl.core.errors import InputError
 from edgefl.radio.multiple_access import MULTIPLE_ACCESS, MultipleAccess
 from edgefl.radio.multiple_access.orthogonal import Orthogonal
 from edgefl.scenario import load
@@ -23,12 +20,3 @@ def test_orthogonal_is_the_default_and_can_be_named():
     assert named.devices.equals(left_out.devices)
     assert isinstance(load({}).radio.uplink, Orthogonal)
     assert MULTIPLE_ACCESS.name_of(load({}).radio.uplink) == "orthogonal"
-
-
-def test_overlapping_uploads_do_not_go_over_direct_links():
-    server = {"policy": {"kind": "sequential", "links": "device_to_device"}}
-    load({"server": server})
-    with pytest.raises(
-        InputError, match=r"radio\.uplink: .*Overlapping is not modelled with links from device to device"
-    ):
-        load({"server": server, "radio": {"uplink": Overlapping()}})

@@ -224,30 +224,3 @@ def test_radio_time_matches_its_power():
     assert {way for way, _, _ in heard} == {"down", "up"}
     for _, share, result in heard:
         assert result.full_power_s == pytest.approx(share * result.air_s)
-
-
-def test_a_direct_link_compensates_for_the_path_to_the_peer_and_not_for_noise():
-    """Full compensation: the receiver's SNR is P0 over its own noise in 180 kHz, a device's or the base station's."""
-    figures_db = {"base_station": 5.0, "device": 9.0}
-    p0_dbm = -125.0
-    radio = {
-        **BASE["radio"],
-        "noise_figure_db": figures_db,
-        "propagation": {"kind": "umi_los", "out_of_range": "clamp"},
-    }
-    control = {"kind": "open_loop", "p0_dbm": p0_dbm, "alpha": 1.0}
-    devices = {**BASE["devices"], "power_control": control}
-    result = run(POLICIES["sequential_direct"], radio=radio, devices=devices, rounds=1)
-    rows = result.devices.sort_values("start_s").reset_index()
-
-    def upload_s(receiver):
-        noise_w_hz = 10 ** ((-174 + figures_db[receiver]) / 10 - 3)
-        snr = 10 ** (p0_dbm / 10 - 3) / (180e3 * noise_w_hz)
-        return math.ceil(32 * 20_000 / (20e6 * SLOT_S * math.log2(1 + snr))) * SLOT_S
-
-    expected_s = [upload_s("device")] * (len(rows) - 1) + [upload_s("base_station")]
-    assert rows["upload_s"].tolist() == pytest.approx(expected_s)
-    power_w = rows["tx_energy_j"] / rows["upload_s"]
-    assert (power_w < 0.99 * DEVICE_W).all()
-    back_w = 10 ** ((p0_dbm + rows["pathloss_db"].iloc[-1]) / 10 - 3) * 20e6 / 180e3
-    assert power_w.iloc[-1] == pytest.approx(back_w)

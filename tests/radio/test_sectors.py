@@ -225,29 +225,6 @@ def test_columns_of_geometry():
     assert "sir_db" not in edgefl.run({**PRICED, "report": {}}, train=False).devices
 
 
-@pytest.mark.oracle
-def test_a_direct_link_has_the_noise_of_the_device_that_receives():
-    """Sequential learning: only the hops between devices take as long as with the device's noise everywhere."""
-    scenario = {
-        "rounds": 1,
-        "devices": {"count": 3},
-        "data": {"dataset": "synthetic"},
-        "model": {"kind": "logistic"},
-        "radio": {**CLAMPED, **STILL, "bandwidth_hz": 2e4},
-        "server": {"policy": {"kind": "sequential", "links": "device_to_device"}},
-    }
-
-    def uploads_s(figure):
-        run = edgefl.run({**scenario, "radio": {**scenario["radio"], "noise_figure_db": figure}}, train=False)
-        last = run.devices.wait_s.argmin()
-        hops_s = run.devices.upload_s.drop(index=last)
-        return hops_s.tolist(), run.devices.upload_s[last]
-
-    both = uploads_s({"base_station": 3, "device": 40})
-    assert both[0] == uploads_s(40)[0] != uploads_s(3)[0]
-    assert both[1] == uploads_s(3)[1]
-
-
 class Upward(Omni):
     """A class of one's own, derived from the shipped one: 10 dBi above the horizon, 0 dBi below."""
 

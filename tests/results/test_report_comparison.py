@@ -158,7 +158,7 @@ def test_a_run_without_accuracy_has_costs_alone():
 def test_the_targets_of_all_scenarios_count_once_also_relative_ones():
     other = run("other", 0.5, targets=[0.6, {"relative": 0.9, "reference": "x", "accuracy": 0.45}])
     targets = compare([REFERENCE, other], ComparisonOptions(targets=[0.6, 0.3], relative=[1.0])).targets
-    assert [(target.name, target.accuracy) for target in targets] == [
+    assert [(target.name, target.limit) for target in targets] == [
         *(("0.3", 0.3), ("0.45", 0.45), ("0.6", 0.6)),
         ("1_of_reference", 0.6),
     ]
@@ -169,8 +169,8 @@ def test_the_targets_of_all_scenarios_count_once_also_relative_ones():
     [
         (ComparisonOptions(last=0), "compare: last must be > 0, got 0"),
         (ComparisonOptions(initial=-1), "compare: initial must be > 0, got -1"),
-        (ComparisonOptions(targets=[2.0]), "compare: a target must be > 0 and <= 1, got 2"),
-        (ComparisonOptions(relative=[np.nan]), "compare: a target must be > 0 and <= 1, got nan"),
+        (ComparisonOptions(targets=[2.0]), "--target 2.0: an accuracy must be > 0 and <= 1: write 0.8 for 80 %"),
+        (ComparisonOptions(relative=[np.nan]), "compare: a relative target must be > 0 and <= 1, got nan"),
         (ComparisonOptions(relative=[0.9]), NO_REFERENCE_ACCURACY),
     ],
 )

@@ -315,7 +315,7 @@ def test_the_table_of_a_terminal_quotes_the_first_measure_in_lines_that_fit(nois
             ["--where", "bandwidth_hz=5e6", "--facet", "band"],
             "--facet band: band is not a key of the sweep: use one of",
         ),
-        (["--target", "0.5"], "--target 0.5: is not a target of the sweep: use one of 0.8, 0.9, none"),
+        (["--target", "high"], "--target high: write an accuracy such as 0.8"),
         (["--relative", "0.9"], "compare: of a sweep, name at most one --target, and no --relative"),
         (["--measure", "speed"], "--measure speed: is not a measure of the sweep: use one of time, energy"),
     ],

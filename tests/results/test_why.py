@@ -51,7 +51,7 @@ def test_parts_add_up_to_the_time_and_energy_of_the_summary(name):
     assert sum(parts.time_s.values()) == pytest.approx(result.summary["time_s"], rel=1e-9)
     assert sum(parts.energy_j.values()) == pytest.approx(result.summary["energy_j"], rel=1e-9)
     # The busy device, not waiting, makes the round: no part of the critical path is lost to the remainder.
-    if name in {"synchronous", "cells", "asynchronous", "sequential", "sequential_direct"}:
+    if name in {"synchronous", "cells", "asynchronous", "sequential"}:
         assert parts.time_s["wait"] <= 0.01 * parts.time.total
 
 

@@ -13,7 +13,7 @@ from edgefl.world.battery_parameters import BatteryParameters
 ENERGY = ["rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j"]
 TIMES = ["download_s", "compute_s", "upload_s", "wait_s"]
 OVERLAPPING = {"deadline_keep", "buffered", "asynchronous"}  # need processor sharing
-CASES = [(name, "processor") for name in POLICIES if name != "sequential_direct"]
+CASES = [(name, "processor") for name in POLICIES]
 CASES += [("synchronous", "fixed"), ("deadline", "fixed"), ("hierarchical", "fixed")]
 IDLE_W = 0.05
 NEAR_J = 20 * 0.3 * 1e-6 * 0.0005  # the radio takes times within a millionth of a slot for one

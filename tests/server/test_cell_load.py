@@ -84,16 +84,6 @@ def test_broadcast_occupies_the_band_once():
     np.testing.assert_allclose(band_s(result, "down"), longest_s, rtol=1e-9)
 
 
-def test_direct_link_occupies_the_band_once():
-    """Of a chain of devices only the first downloads from the cell; what it sends on is an upload."""
-    policy = {"kind": "sequential", "links": "device_to_device"}
-    result = edgefl.run({**BASE, "server": {"participants": 6, "policy": policy}}, train=False, device="cpu")
-    first_s = result.devices.sort_values("start_s").groupby("round")["download_s"].first().to_numpy()
-    np.testing.assert_allclose(band_s(result, "down"), first_s, rtol=1e-9)
-    sent_s = result.devices.groupby("round")["upload_s"].sum().to_numpy()
-    np.testing.assert_allclose(band_s(result, "up"), sent_s, rtol=1e-9)
-
-
 @pytest.mark.oracle
 @pytest.mark.parametrize("policy", ["asynchronous", {"kind": "buffered", "buffer": 4}])
 def test_band_is_never_booked_twice_without_rounds(policy):

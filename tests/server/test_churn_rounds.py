@@ -91,7 +91,7 @@ def test_departed_device_pays_for_the_bytes_that_were_on_the_air(tmp_path):
 @pytest.mark.oracle
 def test_without_leaving_nothing_changes(tmp_path):
     """All present all the time, by a trace: the same bytes as without churn."""
-    for name in ("synchronous", "buffered", "sequential_direct"):
+    for name in ("synchronous", "buffered", "sequential"):
         assert_same(run(POLICIES[name], churn=everybody(tmp_path, 0.0, float("inf"))), run(POLICIES[name]))
 
 

@@ -15,8 +15,7 @@ MODEL_BITS = 32 * 20_000
 ANSWER_BITS = 32
 IDLE_W = 0.05
 NEAR_J = 20 * 0.3 * 1e-6 * 0.0005  # as in the tests of batteries
-ROUNDS = ["synchronous", "deadline", "over_selection", "sequential", "sequential_direct", "hierarchical"]
-ON_BATTERIES = [name for name in ROUNDS if name != "sequential_direct"]
+ROUNDS = ["synchronous", "deadline", "over_selection", "sequential", "hierarchical"]
 DEVICES = {**BASE["devices"], "idle_power_w": IDLE_W}
 EVALUATION = ["evaluated", "evaluation_failed"]
 
@@ -287,7 +286,7 @@ def unexplained_j(result):
 @pytest.mark.oracle
 @pytest.mark.parametrize("radio_energy", [{}, {"drx_tail_s": 0.01, "drx_tail_w": 0.4}], ids=["", "tails"])
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
-@pytest.mark.parametrize("name", ON_BATTERIES)
+@pytest.mark.parametrize("name", ROUNDS)
 def test_batteries_lose_the_recorded_energy(name, sharing, radio_energy):
     ran_out = 0  # batteries in the phase
     for capacity_j in (0.02, 0.03):
@@ -304,7 +303,7 @@ def test_batteries_lose_the_recorded_energy(name, sharing, radio_energy):
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("devices", ["participants", "present"])
-@pytest.mark.parametrize("name", ON_BATTERIES)
+@pytest.mark.parametrize("name", ROUNDS)
 def test_batteries_that_ran_out_before_the_phase_may_be_charged_until_it(name, devices):
     """level_end = level_start + charged - drained - spent over each round, also of devices that run out and return."""
     charging = {"power_w": {"uniform": [0.05, 0.4]}, "from_h": 0, "to_h": 24}

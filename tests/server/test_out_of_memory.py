@@ -30,10 +30,7 @@ BESIDE = {
     "churn": {"churn": {"kind": "poisson", "arrivals_per_s": 3.0, "stay_s": {"exponential": 5.0}}},
     "access": {"radio": {**BASE["radio"], "access_s": 0.002}},
 }
-NOT_DIRECT = ("batteries", "set-up")  # a device receives the model before its participation begins
-PAIRS = [
-    (policy, name) for policy in POLICIES for name in BESIDE if policy != "sequential_direct" or name not in NOT_DIRECT
-]
+PAIRS = [(policy, name) for policy in POLICIES for name in BESIDE]
 
 
 def refusals(result):

@@ -158,13 +158,6 @@ def test_broadcast_of_a_poll_is_counted_once():
     assert result.rounds["bs_load_energy_j"].item() == pytest.approx(2.6 * SERVER_W * longest_s)
 
 
-def test_no_base_station_sends_over_a_direct_link():
-    """The first device of a chain gets the model from the base station, the others from each other."""
-    result = run(POLICIES["sequential_direct"], cells={"energy": EARTH}, rounds=1)
-    first = result.devices.sort_values("start_s").iloc[0]
-    assert result.rounds["bs_load_energy_j"].item() == pytest.approx(2.6 * SERVER_W * first["download_s"])
-
-
 def test_transfers_that_the_end_of_the_run_cuts_off_are_counted():
     result = run(POLICIES["asynchronous"], cells={"energy": EARTH}, radio={**BASE["radio"], "sharing": "processor"})
     assert (result.devices["status"] == "unfinished").any()

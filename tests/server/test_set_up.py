@@ -4,14 +4,10 @@ import numpy as np
 import pytest
 from server_cases import BASE, ENERGY, POLICIES, TIMES, interrupted, presence_trace, run
 
-import edgefl
-from edgefl.core.errors import InputError
-
 SETUP_S = 2.0
 SETUP_J = 9.0
 IDLE_W = 0.05
 SPENT = [*ENERGY, "setup_energy_j"]
-RELAYED = [name for name in POLICIES if name != "sequential_direct"]
 OVERLAPPING = ("deadline_keep", "buffered", "asynchronous")
 NEAR_J = 1e-7
 
@@ -50,7 +46,7 @@ def test_each_device_draws_its_set_up():
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("policy", RELAYED)
+@pytest.mark.parametrize("policy", list(POLICIES))
 def test_every_policy_accounts_for_set_ups(policy):
     """Energies of devices add up to those of rounds, and times to those of participations."""
     radio = {**BASE["radio"], "sharing": "processor"} if policy in OVERLAPPING else BASE["radio"]
@@ -181,12 +177,3 @@ def test_missing_joules_without_time_end_the_participation():
     assert (rows["status"] == "departed").all()
     assert (rows["battery_j"] == 0).all()
     assert (rows["bytes_up"] == 0).all()
-
-
-# Refused
-
-
-@pytest.mark.parametrize("key", ["setup_s", "setup_j"])
-def test_direct_links_refuse_set_ups(key):
-    with pytest.raises(InputError, match="receives the model before its participation"):
-        edgefl.run({**BASE, "devices": {**BASE["devices"], key: 1.0}, "server": POLICIES["sequential_direct"]})

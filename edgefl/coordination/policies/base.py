@@ -82,7 +82,7 @@ class Coordinator(Protocol):
         Without it, the scenario's selection chooses the refills, not the agent.
         """
 
-    def dispatch(self, ids: Ids, successor: int | None = None) -> list[simpy.Process]:
+    def dispatch(self, ids: Ids) -> list[simpy.Process]:
         """Send the model to devices [n]; return one process for each participation, in the same order.
 
         A process ends when the server has received the update, or when the participation has failed. Its value is the
@@ -93,11 +93,6 @@ class Coordinator(Protocol):
 
         Args:
             ids: the devices.
-            successor: the device to which a single device in `ids` uploads over a direct link. That upload is the
-                download of
-                the next device to be dispatched. If it fails, the next device downloads from the base station, which
-                    has
-                overheard everything that got through before.
         """
 
     def ask(self, ids: Ids, down_bits: float, up_bits: float) -> Generator[simpy.Event, Any, Ids]:
@@ -168,11 +163,6 @@ class Policy(Member):
     @property
     def overlapping(self) -> bool:
         """Return whether a device may still be under way when the next aggregation begins."""
-        return False
-
-    @property
-    def direct_links(self) -> bool:
-        """Return whether devices send the model to each other."""
         return False
 
     @property

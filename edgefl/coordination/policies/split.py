@@ -6,12 +6,12 @@ from collections.abc import Generator
 from typing import Annotated, Any, ClassVar, Literal
 
 import simpy
-from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, model_validator
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
 from edgefl.coordination.policies.base import Coordinator, Policy
 from edgefl.coordination.policies.sequential import Sequential
 from edgefl.coordination.policies.synchronous import Synchronous
-from edgefl.core.section import fault, fault_at, shown
+from edgefl.core.section import fault, shown
 
 
 def _check_layer(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
@@ -33,25 +33,11 @@ class Split(Policy):
     # Whether all devices train at once (SplitFed V1), or the front walks from one to the next (SSL).
     mode: Literal["parallel", "sequential"] = "parallel"
     cut: CutLayer = None  # Last layer of the front; by default the model's usual one.
-    # The way of the front in sequential mode, through the base station or from device to device.
-    links: Literal["relayed", "device_to_device"] = "relayed"
-
-    @model_validator(mode="after")
-    def _check_links(self) -> Split:
-        if self.direct_links and self.averages:
-            text = "device_to_device needs mode sequential: in parallel mode the server averages the fronts"
-            raise fault_at(("links",), text)
-        return self
 
     @property
     def averages(self) -> bool:
         """Return True in parallel mode, in which the server averages the fronts and backs."""
         return self.mode == "parallel"
-
-    @property
-    def direct_links(self) -> bool:
-        """Return True if devices send the front to each other."""
-        return self.links == "device_to_device"
 
     @property
     def cut_layer(self) -> str | int | None:
@@ -62,4 +48,4 @@ class Split(Policy):
         """Run rounds as with whole models: only the participations differ."""
         if self.averages:
             return Synchronous().run(server)
-        return Sequential(links=self.links).run(server)
+        return Sequential().run(server)

@@ -18,8 +18,8 @@ from edgefl.results.report.sweep.measures import difference_text, measure_title
 from edgefl.results.report.sweep.selection import (
     StudyChoice,
     baseline_levels,
+    chosen_study,
     facet_keys,
-    selected,
     setting_text,
     settings_of,
 )
@@ -59,7 +59,7 @@ def effect_table(study: Study, choice: StudyChoice) -> EffectTable:
     Raises:
         InputError: the study has no such key, value, target or measure, or varies no key.
     """
-    chosen = selected(study, choice.where)
+    chosen = chosen_study(study, choice)
     columns = estimate_columns(chosen)
     goal = chosen_goal(chosen, columns, choice.target)
     measures = chosen_measures(columns, goal, choice.measure, DEFAULT_MEASURES)
@@ -75,7 +75,8 @@ def effect_table(study: Study, choice: StudyChoice) -> EffectTable:
     if not any(group.effects for group in groups):
         raise InputError(f"{study.folder}: no two points differ in one key only, so there is nothing to compare")
     baseline = levels[chosen.method or 0]
-    return EffectTable(lost_updates_sentence(chosen, columns), groups, why(chosen, [baseline])[baseline])
+    opening = " ".join(filter(None, [chosen.missed and f"{chosen.missed}.", lost_updates_sentence(chosen, columns)]))
+    return EffectTable(opening, groups, why(chosen, [baseline])[baseline])
 
 
 def formatted(table: EffectTable, form: str) -> str:

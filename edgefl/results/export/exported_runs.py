@@ -96,7 +96,7 @@ def groups_of_points(study: Study) -> dict[int, SeedGroup]:
     groups = {}
     for number, rows in enumerate(study.finished_rows):
         if rows:
-            runs = load_all([study.run_folder(row) for row in rows], details=False)
+            runs = [study.question.of(run) for run in load_all(map(study.run_folder, rows), details=False)]
             groups[number] = SeedGroup(study.point_text(number) or study.name, runs)
     return groups
 

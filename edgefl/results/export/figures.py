@@ -35,14 +35,13 @@ from edgefl.results.report.comparison.seed_groups import SeedGroup
 from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.style import ENERGY_PHASES
 from edgefl.results.report.shared.views import VIEWS, View
-from edgefl.results.report.sweep.selection import StudyChoice
+from edgefl.results.report.sweep.selection import NO_CHOICE, StudyChoice
 from edgefl.results.report.sweep.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NO_CHOICE = StudyChoice()
 FEWEST_BARS = 3  # for which there is room, as a single bar would fill the panel
 ENERGY_BY_PHASE = "phases"
 SWEEP = "sweep"

@@ -20,12 +20,11 @@ from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run, reached
 from edgefl.results.report.sweep.estimates import chosen_goal, estimate_columns
 from edgefl.results.report.sweep.gathering import gathered
-from edgefl.results.report.sweep.selection import StudyChoice, selected, split
+from edgefl.results.report.sweep.selection import NO_CHOICE, StudyChoice, chosen_study, split
 from edgefl.results.report.sweep.study import Study
 from edgefl.results.statistics import half_interval
 
 TABLE_OPTIONS = frozenset({"where", "rows", "columns", "target", "measure", "interval"})
-NO_CHOICE = StudyChoice()
 BEST: Mapping[str, Callable[[Sequence[float]], float] | None] = {"more": max, "less": min, "": None}
 
 
@@ -72,7 +71,7 @@ def write(
     """Write targets and accuracies; or `targets` alone, a `summary` of accuracies and totals, or `effects` of keys."""
     study = sweep_alone(folders)
     if part == EFFECTS:
-        check_options(choice, {"where", "facet", "baseline", "target", "measure"}, "another table or figure")
+        check_options(choice, {"where", "facet", "baseline", "target", "at", "measure"}, "another table or figure")
         sink.write(formatted(effect_table(gathered(folders), choice), form).encode())
         return
     if study is not None:
@@ -94,7 +93,7 @@ def sweep_table(study: Study, choice: StudyChoice, part: str | None) -> tuple[li
     Raises:
         InputError: the sweep has no such key, value, target or measure.
     """
-    chosen = selected(study, choice.where)
+    chosen = chosen_study(study, choice)
     groups_by_point = groups_of_points(chosen)
     points = list(groups_by_point)
     groups = list(groups_by_point.values())
@@ -226,7 +225,7 @@ def _target_measures(runs: Sequence[Run]) -> list[PaperMeasure]:
 def _target_title(target: Mapping[str, Any]) -> str:
     if "relative" in target:
         return f"to {percent(target['relative'])} of the reference's best"
-    return f"to {percent(target['accuracy'])}"
+    return f"to {target.get('title') or percent(target['accuracy'])}"
 
 
 def _costs(runs: Sequence[Run]) -> list[Quantity]:

@@ -23,7 +23,14 @@ from edgefl.results.export.figure_style import (
 from edgefl.results.report.shared.style import spans_decades
 from edgefl.results.report.sweep.estimates import EstimateColumn, chosen_goal, chosen_measures, estimate_columns
 from edgefl.results.report.sweep.measures import measure_title
-from edgefl.results.report.sweep.selection import Layout, StudyChoice, layout_of, selected, setting_text, settings_of
+from edgefl.results.report.sweep.selection import (
+    Layout,
+    StudyChoice,
+    chosen_study,
+    layout_of,
+    setting_text,
+    settings_of,
+)
 from edgefl.results.report.sweep.study import Study, SweptKey
 from edgefl.results.statistics import SeedEstimate
 
@@ -96,7 +103,7 @@ def panels_of(whole: Study, choice: StudyChoice) -> SweepPanels:
     Raises:
         InputError: the sweep has no such key, value, target or measure, or varies no key.
     """
-    study = selected(whole, choice.where)
+    study = chosen_study(whole, choice)
     layout = layout_of(study, choice)
     if layout.over is None:
         raise InputError(f"export: --figure sweep: {study.folder} varies no key that could be its horizontal axis")

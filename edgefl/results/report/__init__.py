@@ -9,15 +9,16 @@ from edgefl.core.own_files import check_replaceable
 from edgefl.results.report import sweep
 from edgefl.results.report.page import render
 from edgefl.results.report.shared.read import Run, load_all
+from edgefl.results.report.sweep.selection import NO_CHOICE, StudyChoice
 from edgefl.results.run_folder import PAGE
 
 __all__ = ["write", "write_pages_of_runs"]
 
 
-def write(sources: Sequence[Path | Run], out: Path) -> Path:
+def write(sources: Sequence[Path | Run], out: Path, choice: StudyChoice = NO_CHOICE) -> Path:
     """Write the page for result folders, or runs in memory, to ``out``, whole or not at all, and return its path.
 
-    For the folders of sweeps ``statistics.csv`` is written beside it.
+    For the folders of sweeps ``statistics.csv`` is written beside it. A choice is of points, a target or an end of it.
 
     Raises:
         InputError: a folder is not a result folder or one of its files cannot be read, one line for each folder;
@@ -30,7 +31,9 @@ def write(sources: Sequence[Path | Run], out: Path) -> Path:
     if 0 < len(sweep_folders) < len(sources):
         raise InputError(f"report: {sweep_folders[0]} is a sweep's folder: name only sweeps beside it")
     if sweep_folders:
-        return sweep.write(sweep_folders, out)
+        return sweep.write(sweep_folders, out, choice)
+    if choice.is_made:
+        raise InputError("report: --target, --at, --where: only of a sweep: ask runs with `edgefl compare`")
     # All folders are read before the page is begun, so that one error names all that cannot be read.
     read = iter(load_all(folders, so_far=True))
     runs = [source if isinstance(source, Run) else next(read) for source in sources]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from edgefl.core.units import NO_NUMBER, TIME, quantity
 from edgefl.results.labels import labels
-from edgefl.results.report.comparison import headline, learning_curves, pooled_seeds, verdict, why_section
+from edgefl.results.report.comparison import headline, learning_curves, pooled_seeds, why_section
 from edgefl.results.report.comparison.learning_section import comparison_section, learning_section
 from edgefl.results.report.comparison.pooled_seeds import PooledRuns
 from edgefl.results.report.run import narrative, what_if
@@ -91,12 +91,10 @@ def _headline(runs: Sequence[StyledRun], groups: Sequence[PooledRuns]) -> Html:
         if groups:
             means = pooled_seeds.table_of_means(groups)
             differences = headline.differences_of_groups(groups)
-        return (
-            verdict.section(runs, groups)
-            + why_section.section(runs, groups)
-            + templates.render(
-                "comparison/runs.html.j2", means=means, table=headline.runs_table(runs), differences=differences
-            )
+        one_seed = not groups or min(len(group.runs) for group in groups) == 1
+        table = headline.runs_table(runs)
+        return why_section.section(runs, groups) + templates.render(
+            "comparison/runs.html.j2", means=means, table=table, differences=differences, one_seed=one_seed
         )
     run = runs[0].data
     sessions = templates.render("run/sessions.html.j2", table=sessions_table(run))

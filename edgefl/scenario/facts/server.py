@@ -18,10 +18,6 @@ splits_model = is_true("server.policy.splits_model", "the policy splits the mode
 rounds_overlap = is_true(
     "server.policy.overlapping", "the policy lets a device be under way when the next round begins"
 )
-links_are_direct = is_true("server.policy.direct_links", "the policy lets devices send the model to each other")
-links_are_relayed = is_false(
-    "server.policy.direct_links", "the policy lets devices exchange the model with base stations only"
-)
 averages_nothing = is_false(
     "server.policy.averages", "the policy lets devices train one model in turn, so that nothing is averaged"
 )
@@ -31,12 +27,9 @@ is_not_all_at_once = is_false(
     "server.policy.waits_for_all",
     "the policy does not let all participants of a round begin together, or does not wait for all",
 )
-trains_one_by_one = either(
-    "the policy sends the model from device to device, or splits it", (links_are_direct, splits_model)
-)
 rounds_are_unplanned = either(
     "the policy has rounds whose participants do not begin together, or that it cannot plan",
-    (links_are_direct, averages_nothing, splits_model, rounds_overlap, app_drives_rounds),
+    (averages_nothing, splits_model, rounds_overlap, app_drives_rounds),
 )
 rounds_train_several_models = either(
     "the policy has rounds in which not all participants train one model together",
@@ -52,10 +45,7 @@ policy_describes_backhaul = Fact("the policy's own keys describe a backhaul", _d
 has_deadline = is_true("server.policy.has_deadline", "the policy ends rounds at a deadline")
 has_no_deadline = is_missing("server.deadline_s", "there is no `server.deadline_s`")
 polls = is_true("server.selection.polls", "the selection polls devices before it chooses")
-batteries_are_modelled = Fact(
-    "batteries are modelled: devices talk to base stations only, and none is polled",
-    lambda scenario: links_are_relayed(scenario) and not polls(scenario),
-)
+polls_no_device = is_false("server.selection.polls", "the selection polls no device before it chooses")
 polls_training = is_true("server.selection.polls_training", "the selection lets devices train before it chooses")
 selection_needs_reports = is_true("server.selection.report_floats", "the selection needs a report with each update")
 selection_needs_csi = is_true("server.selection.needs_csi", "the selection needs to know channels")

@@ -25,10 +25,7 @@ NO_CSI = (
 )
 """Let the server know nothing about channels; rules about other features that need them come first."""
 
-RELAYED = set_to("server.policy.links", "relayed")
-BATTERY = set_to(
-    "devices.battery", {"capacity_j": 1000.0}, "set devices.battery", offered=server.batteries_are_modelled
-)
+BATTERY = set_to("devices.battery", {"capacity_j": 1000.0}, "set devices.battery", offered=server.polls_no_device)
 NO_OVERLAP = set_to("radio.uplink", "orthogonal")
 HELD_CHANNEL = set_to("radio.large_scale", "round")
 NO_SELECTION = leave_out("server.selection")
@@ -42,9 +39,7 @@ SEVERAL_MODELS = Feature("server.policy", server.rounds_train_several_models, RO
 UPDATES_APART = Feature("server.policy", server.updates_stay_apart, ROUNDS_TOGETHER)
 MODELS_IN_TURN = Feature("server.policy", server.averages_nothing, ROUNDS_TOGETHER)
 EDGE_MODELS = Feature("server.policy", server.has_edge_models, ROUNDS_TOGETHER)
-ONE_BY_ONE = Feature("server.policy", server.trains_one_by_one, ROUNDS_TOGETHER)
 NOT_AT_ONCE = Feature("server.policy", server.is_not_all_at_once, ALL_AT_ONCE)
-DIRECT_LINKS = Feature("server.policy", server.links_are_direct, (RELAYED,))
 APP = Feature("server.policy", server.app_drives_rounds, ())
 POLICY_BACKHAUL = Feature(
     "server.policy", server.policy_describes_backhaul, to="{policy}", said="leave its own keys out"
@@ -129,11 +124,6 @@ COMPUTE_LAW = Feature("devices.compute", world.computing_has_a_law, (PLAIN_COMPU
 HEAT = Feature("devices.compute", world.processors_get_hot, (PLAIN_COMPUTING,))
 TAILS = Feature("devices.radio_energy", world.has_tails)
 ENERGY_OF_BITS = Feature("devices.radio_energy.tx_j_per_mbit", world.sent_bits_draw_energy, to=0)
-SETUP = Feature(
-    "devices.setup_s",
-    world.sets_up,
-    (Remedy({"devices.setup_s": OUT, "devices.setup_j": OUT}, "leave out devices.setup_s and devices.setup_j"),),
-)
 BATTERIES = Feature("devices.battery", world.has_batteries)
 NO_BATTERIES = Feature("devices.battery", world.has_no_batteries, (BATTERY,))
 DEPLETION = Feature("stop.depleted", world.ends_with_batteries)

@@ -66,7 +66,6 @@ CSI = (
         features.CSI_REQUESTS,
         "the server asks for reports on channels, and the radio states of devices that are not chosen are not modelled",
     ),
-    features.CSI.excludes(features.DIRECT_LINKS, "is about links to base stations, but devices send to each other"),
     features.CSI.excludes(
         features.SPLIT, "a forecast covers one download and one upload, but the policy {policy} has many"
     ),

@@ -61,19 +61,9 @@ REDIVISION = (
     ),
 )
 
-DIRECT_LINKS = (
-    features.DROPPED_STRAGGLERS.excludes(
-        features.DIRECT_LINKS,
-        "over direct links a device's model has been passed on before it could be dropped",
-    ),
-    features.CODEC.excludes(
-        features.DIRECT_LINKS, "compresses the difference from a model that the next device does not have"
-    ),
-)
-
 BACKHAUL = (
     Rule("backhaul", (server.has_backhaul,), computed.wires_do_not_reach),
-    features.BACKHAUL.excludes(features.ONE_BY_ONE, "is not modelled under the policy {policy}"),
+    features.BACKHAUL.excludes(features.SPLIT, "is not modelled under the policy {policy}"),
     # The policy's own keys are a short form of the section: one of the two would be ignored.
     features.POLICY_BACKHAUL.excludes(features.BACKHAUL, "describes a backhaul, and so does the section backhaul"),
 )

@@ -24,7 +24,6 @@ CELLS = (
 
 HANDOVER = (
     features.HANDOVER.excludes(features.SPLIT, "is not modelled under the policy {policy}"),
-    features.HANDOVER.excludes(features.DIRECT_LINKS, "is not modelled with links from device to device"),
     features.NO_MAPS.excludes(
         features.HANDOVER,
         "cells.handover compares received powers along a device's path, which must be a function of position",
@@ -52,13 +51,6 @@ BATTERIES = (
     features.TAILS.excludes(
         features.POLLS,
         "the selection polls devices, and the radio states of candidates that are not chosen are not modelled",
-    ),
-    features.BATTERIES.excludes(
-        features.DIRECT_LINKS, "over direct links a device receives the model before its participation begins"
-    ),
-    features.SETUP.excludes(
-        features.DIRECT_LINKS,
-        "over direct links a device receives the model before its participation, and so before it sets up",
     ),
     features.BATTERIES.excludes(
         features.POLLS,

@@ -36,9 +36,6 @@ BESIDE_LINK_TRACE = (
     features.CELL_ENERGY.excludes(RECORDED_LINKS, "needs the powers that a model gives, and links were recorded"),
     features.ANTENNAS.excludes(RECORDED_LINKS, "has no effect where links were recorded"),
     features.HANDOVER.excludes(RECORDED_LINKS, "compares powers that a model gives, and links were recorded"),
-    features.DIRECT_LINKS.excludes(
-        RECORDED_LINKS, "sends from device to device, and links to base stations were recorded"
-    ),
     features.POWER_CONTROL.excludes(RECORDED_LINKS, "sets powers by path losses, and links were recorded"),
     features.DEADLINE_CLOCKS.excludes(
         RECORDED_LINKS, "{dvfs} estimates uploads by the channel model, and links were recorded"
@@ -53,9 +50,6 @@ BACKGROUND = (
 )
 
 UPLINK = (
-    features.OVERLAPPING_UPLOADS.excludes(
-        features.DIRECT_LINKS, "{uplink} is not modelled with links from device to device"
-    ),
     features.FIXED_SHARES.excludes(
         features.CHANGING_OVERLAP,
         "with radio.large_scale: time the interference among uploads of {uplink} changes, "
@@ -68,7 +62,6 @@ LARGE_SCALE = (
         features.CHANGING_CHANNEL,
         "radio.large_scale: time follows devices over maps of shadowing and line of sight",
     ),
-    features.CHANGING_CHANNEL.excludes(features.DIRECT_LINKS, "is not modelled with links from device to device"),
     features.FIXED_SHARES.excludes(
         features.CHANGING_INTERFERENCE,
         "interference changes with radio.large_scale: time, and fixed shares hold for the round",

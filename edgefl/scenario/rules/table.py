@@ -48,7 +48,6 @@ RULES: tuple[Rule, ...] = (
     *reports.MEASURES,
     *policies.REDIVISION,
     *drift.DRIFT,
-    *policies.DIRECT_LINKS,
     *reports.STORED_PLAYERS,
     *sessions.STORED_UPDATES,
     *population.DEPARTED_STATE,

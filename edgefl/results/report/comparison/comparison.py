@@ -11,11 +11,12 @@ from edgefl.records.quantities import SUMMARY, TOTALS, Quantity
 from edgefl.results import metrics
 from edgefl.results.differing_keys import PLAN_KEYS
 from edgefl.results.labels import labels
-from edgefl.results.metrics import AccuracyCurve
+from edgefl.results.metrics import AccuracyCurve, Reach
 from edgefl.results.participation import NO_UPDATES, Updates
 from edgefl.results.report.comparison import why_section
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run
+from edgefl.results.targets import ACCURACY, Target, instead_of_missed, missed_sentence, target_of
 
 ComparisonRow = dict[str, Any]
 NO_COSTS: Mapping[str, Floats] = {}
@@ -35,46 +36,46 @@ class ComparedRun(NamedTuple):
     updates: Updates = NO_UPDATES
     totals: Mapping[str, float | None] = NO_TOTALS  # by quantity
     quantities: Sequence[Quantity] = SUMMARY
+    rounds: Mapping[str, Any] = NO_COSTS  # columns of rounds.csv, for targets besides accuracies
     run: Run | None = None  # with its devices; None if only its curve is known
+
+    def reach(self, target: Target) -> Reach:
+        """Return the cost of a target."""
+        return target.reach(self.curve, self.rounds)
 
 
 class ComparisonOptions(NamedTuple):
     """The options of ``edgefl compare``."""
 
-    targets: Sequence[float] = ()  # accuracies, in addition to those of the scenarios
+    targets: Sequence[float | str] = ()  # accuracies or limits of columns, in addition to those of the scenarios
     relative: Sequence[float] = ()  # fractions of the reference's best accuracy
     last: int = 50  # tests
     initial: int = metrics.INITIAL_ROUNDS  # of each session
-
-
-class TargetAccuracy(NamedTuple):
-    """An accuracy with its name in columns and its title in tables."""
-
-    name: str
-    title: str
-    accuracy: float
+    at: str | None = None  # the end of the rounds that count
 
 
 class Comparison(NamedTuple):
     """A row of numbers for each run, the reference first; None for an unknown number."""
 
     options: ComparisonOptions
-    targets: Sequence[TargetAccuracy]
+    targets: Sequence[Target]
     sessions: Sequence[int]  # none where no run has several
     rows: Sequence[ComparisonRow]
     names: Sequence[str]  # of the runs in tables: their labels, if any scenario has one
     more_costs: Sequence[Quantity]  # besides rounds, time and energy
     why: Sequence[str] = ()  # sentences
+    missed: str = ""  # a sentence, where no run reached any target and another one is shown
 
 
 def compared_run(run: Run, name: str) -> ComparedRun:
     """Return the parts of a run that a comparison needs."""
-    curve = metrics.accuracy_curve(run.rounds)
     costs = metrics.costs(run.rounds, run.quantities)
     status = str(run.manifest.get("status"))
     totals = {one.name: run.value(one) for one in run.quantities}
     with_devices = run if run.devices else None
-    return ComparedRun(name, run.scenario, status, curve, costs, run.updates, totals, run.quantities, with_devices)
+    return ComparedRun(
+        name, run.scenario, status, run.curve, costs, run.updates, totals, run.quantities, run.rounds, with_devices
+    )
 
 
 def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparison:
@@ -88,6 +89,13 @@ def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparis
     _check(options)
     reference = runs[0]
     targets = _targets(runs, options)
+    shown = instead_of_missed(
+        targets, [run.reach(target).reached for target in targets for run in runs], [run.curve.best for run in runs]
+    )
+    missed = ""
+    if shown:
+        missed = missed_sentence(targets, shown)
+        targets.append(shown)
     sessions = _sessions(runs)
     declared = {one.name: one for run in runs for one in run.quantities}
     known = [one for one in declared.values() if any(run.totals.get(one.name) is not None for run in runs)]
@@ -102,25 +110,23 @@ def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparis
         rows.append({key: _none_if_nan(value) for key, value in row.items()})
     has_labels = any(run.scenario.get("label") for run in runs)
     names = [str(row["label" if has_labels else "run"]) for row in rows]
-    return Comparison(options, targets, sessions, rows, names, costs, _add_why(rows, runs, targets))
+    return Comparison(options, targets, sessions, rows, names, costs, _add_why(rows, runs, targets), missed)
 
 
 def _check(options: ComparisonOptions) -> None:
-    for target in (*options.targets, *options.relative):
-        if not 0 < target <= 1:
-            raise InputError(f"compare: a target must be > 0 and <= 1, got {target:g}")
+    for share in options.relative:
+        if not 0 < share <= 1:
+            raise InputError(f"compare: a relative target must be > 0 and <= 1, got {share:g}")
     for name, count in (("last", options.last), ("initial", options.initial)):
         if count < 1:
             raise InputError(f"compare: {name} must be > 0, got {count}")
 
 
-def _add_why(
-    rows: Sequence[ComparisonRow], runs: Sequence[ComparedRun], targets: Sequence[TargetAccuracy]
-) -> list[str]:
+def _add_why(rows: Sequence[ComparisonRow], runs: Sequence[ComparedRun], targets: Sequence[Target]) -> list[str]:
     known = [run.run for run in runs if run.run is not None]
     if not known:
         return []
-    accuracies = {f"to_{target.name}_": target.accuracy for target in targets}
+    accuracies = {f"to_{target.name}_": target.limit for target in targets if target.column == ACCURACY}
     found = [""] * len(runs)
     if len(known) == len(runs):
         found = why_section.sentences_by_run(known, list(accuracies.values()))
@@ -143,13 +149,13 @@ def _sessions(runs: Sequence[ComparedRun]) -> list[int]:
     return sessions
 
 
-def _targets(runs: Sequence[ComparedRun], options: ComparisonOptions) -> list[TargetAccuracy]:
-    accuracies = set(options.targets)
+def _targets(runs: Sequence[ComparedRun], options: ComparisonOptions) -> list[Target]:
+    asked = [target_of(text) for text in options.targets]
     for run in runs:
-        accuracies.update(_scenario_targets(run.scenario))
+        asked += map(target_of, _scenario_targets(run.scenario))
     # By name, as accuracies that differ only by rounding would share their columns.
-    by_name = {f"{accuracy:.6g}": accuracy for accuracy in sorted(accuracies)}
-    targets = [TargetAccuracy(name, percent(accuracy), accuracy) for name, accuracy in by_name.items()]
+    by_name = {target.name: target for target in asked}
+    targets = sorted(by_name.values(), key=lambda target: (target.column, target.limit))
 
     reference = runs[0]
     best = reference.curve.best
@@ -161,7 +167,7 @@ def _targets(runs: Sequence[ComparedRun], options: ComparisonOptions) -> list[Ta
     for fraction in sorted(set(options.relative)):
         accuracy = fraction * best
         title = f"{percent(fraction)} of the reference's best, {score(accuracy)}"
-        targets.append(TargetAccuracy(f"{fraction:.6g}_of_reference", title, accuracy))
+        targets.append(Target(f"{fraction:.6g}_of_reference", title, accuracy))
     return targets
 
 
@@ -181,7 +187,7 @@ def _scenario_targets(scenario: Mapping[str, Any]) -> list[float]:
 
 
 def _row(
-    run: ComparedRun, reference: ComparedRun, targets: Sequence[TargetAccuracy], options: ComparisonOptions
+    run: ComparedRun, reference: ComparedRun, targets: Sequence[Target], options: ComparisonOptions
 ) -> ComparisonRow:
     row: ComparisonRow = {
         "run": run.name,
@@ -195,7 +201,7 @@ def _row(
     row |= {"received": run.updates.received, "received_share": run.updates.received_share}
     row |= run.updates.losses | {"wasted_j": run.totals.get("wasted_j") or 0.0}
     for target in targets:
-        for key, value in _target_metrics(target, run.curve, reference.curve).items():
+        for key, value in _target_metrics(target, run, reference).items():
             row[f"to_{target.name}_{key}"] = value
     return row
 
@@ -266,11 +272,11 @@ def _by_session(curve: AccuracyCurve) -> dict[int, AccuracyCurve]:
     return {int(part.session[0]): part for part in metrics.sessions(curve)}
 
 
-def _more_costs(run: ComparedRun, costs: Sequence[Quantity], targets: Sequence[TargetAccuracy]) -> ComparisonRow:
+def _more_costs(run: ComparedRun, costs: Sequence[Quantity], targets: Sequence[Target]) -> ComparisonRow:
     """Return the costs, besides rounds, time and energy, to each target; None where there is none."""
     row: ComparisonRow = {}
     for target in targets:
-        reach = metrics.reach(run.curve, target.accuracy)
+        reach = run.reach(target)
         for cost in costs:
             value = None
             if reach.reached and cost.name in run.costs:
@@ -279,18 +285,20 @@ def _more_costs(run: ComparedRun, costs: Sequence[Quantity], targets: Sequence[T
     return row
 
 
-def _target_metrics(target: TargetAccuracy, run: AccuracyCurve, reference: AccuracyCurve) -> ComparisonRow:
+def _target_metrics(target: Target, run: ComparedRun, reference: ComparedRun) -> ComparisonRow:
     """Return the costs of a target, None where it was never reached, and the speed-ups.
 
     In speed-ups a run that never reached the target counts with its whole length.
     """
-    reach = metrics.reach(run, target.accuracy)
-    reference_reach = metrics.reach(reference, target.accuracy)
+    reach = run.reach(target)
+    reference_reach = reference.reach(target)
     # All columns exist in all rows, as the rows are one table.
-    row: ComparisonRow = {"accuracy": target.accuracy} | dict.fromkeys((*TOTALS, *SPEED_UPS))
+    row: ComparisonRow = {"accuracy" if target.column == ACCURACY else "limit": target.limit} | dict.fromkeys(
+        (*TOTALS, *SPEED_UPS)
+    )
     if reach.reached:
         _, *costs = reach
         row |= zip(TOTALS, costs, strict=True)
-    if run.tests.size and reference.tests.size:
+    if target.column != ACCURACY or (run.curve.tests.size and reference.curve.tests.size):
         row |= zip(SPEED_UPS, metrics.speed_up(reference_reach, reach), strict=True)
     return row

@@ -6,8 +6,9 @@ from typing import NamedTuple
 from edgefl.core.units import ENERGY, NO_NUMBER, TIME, digits, points, quantity, score, spread
 from edgefl.records.quantities import TOTALS
 from edgefl.results.participation import LOSS_CAUSES
-from edgefl.results.report.comparison.comparison import SPEED_UPS, Comparison, ComparisonRow, TargetAccuracy
+from edgefl.results.report.comparison.comparison import SPEED_UPS, Comparison, ComparisonRow
 from edgefl.results.report.shared import describe
+from edgefl.results.targets import ACCURACY, Target
 
 SMALLEST_P = 1e-300  # smaller p-values are written as this bound
 TABLE_LEGEND = (
@@ -52,10 +53,12 @@ def updates_block(comparison: Comparison) -> Block | None:
 def accuracy_blocks(comparison: Comparison) -> list[Block]:
     """Return a table of accuracies, then one for each target; none where no run measured an accuracy."""
     rows = comparison.rows
-    if not any(row["tests"] for row in rows):
-        return []
-    blocks = [_accuracy_block(comparison), *_session_blocks(comparison)]
-    for target in comparison.targets:
+    blocks = []
+    targets = [target for target in comparison.targets if target.column != ACCURACY]
+    if any(row["tests"] for row in rows):
+        blocks += [_accuracy_block(comparison), *_session_blocks(comparison)]
+        targets = list(comparison.targets)
+    for target in targets:
         prefix = f"to_{target.name}_"
         body = [[*_target_cells(row, rows[0], target), *_more_cells(comparison, row, prefix)] for row in rows]
         head = ["rounds", "time", "energy", *_more_head(comparison)]
@@ -122,9 +125,9 @@ def _test_cell(row: ComparisonRow) -> str:
     return f"t({row['paired_df']}) = {digits(row['paired_t'])}, {p_text}"
 
 
-def _target_cells(row: ComparisonRow, reference: ComparisonRow, target: TargetAccuracy) -> list[str]:
+def _target_cells(row: ComparisonRow, reference: ComparisonRow, target: Target) -> list[str]:
     """Return costs with their speed-ups; where a target was never reached, those of the whole run, as bounds."""
-    if not row["tests"]:  # a run without learning neither reaches nor misses a target
+    if target.column == ACCURACY and not row["tests"]:  # a run without learning neither reaches nor misses a target
         return [NO_NUMBER] * len(TOTALS)
     prefix = f"to_{target.name}_"
     reached = row[f"{prefix}rounds"] is not None
@@ -164,4 +167,6 @@ def notes(comparison: Comparison) -> list[str]:
             unfinished.append(f"{name}: {row['status']} after {row['rounds']:,} rounds")
         if not row["tests"]:
             untested.append(f"{name}: measured no accuracy")
+    if comparison.missed:
+        unfinished.append(comparison.missed)
     return unfinished + untested

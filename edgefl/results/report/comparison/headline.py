@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from edgefl.core.units import BYTES, ENERGY, MASS, NO_NUMBER, TIME, Unit, as_number, digits, percent, quantity, score
-from edgefl.records.quantities import QUANTITIES
+from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, TIME, Unit, as_number, digits, percent, quantity, score
 from edgefl.results.progress import TIME_LEFT
 from edgefl.results.report.comparison.pooled_seeds import PooledRuns, main_results
 from edgefl.results.report.shared import describe
@@ -39,9 +38,7 @@ def tiles(run: Run) -> Html:
         _result_tile(run),
         Tile("Virtual time", [quantity(time_s, TIME)], _per_round(run, time_s, TIME)),
         Tile(energy_of([run]).capitalize(), [quantity(energy_j, ENERGY)], _per_round(run, energy_j, ENERGY)),
-        _base_station_tile(run),
-        _battery_tile(run),
-        _carbon_tile(run),
+        *_more_tiles(run),
         Tile("Rounds", [f"{run.length:,}"], _stopped(run) + _extra_rounds(run) + _traffic(run)),
     ]
     general = [tile for tile in candidates if tile]
@@ -101,32 +98,18 @@ def _per_round(run: Run, value: float | None, units: Sequence[Unit]) -> str:
     return f"{quantity(value / run.length, units)} a round"
 
 
-def _battery_tile(run: Run) -> Tile | None:
-    drained_j = run.sum("drained_j")
-    if drained_j is None:
-        return None
-    charged_j = run.sum("charged_j")
-    return Tile("Drained besides learning", [quantity(drained_j, ENERGY)], f"{quantity(charged_j, ENERGY)} charged")
-
-
-def _carbon_tile(run: Run) -> Tile | None:
-    devices_g = run.sum("carbon_g")
-    base_stations_g = run.sum("bs_carbon_g")
-    if devices_g is None and base_stations_g is None:
-        return None
-    total = quantity((devices_g or 0.0) + (base_stations_g or 0.0), MASS)
-    parts = {"devices": devices_g, "base stations": base_stations_g}
-    known = [f"{name} {quantity(grams, MASS)}" for name, grams in parts.items() if grams is not None]
-    return Tile("Carbon (CO2 equivalent)", [total], ", ".join(known))
-
-
-def _base_station_tile(run: Run) -> Tile | None:
-    drawn = QUANTITIES["bs_energy_j"]
-    value = run.value(drawn)
-    if value is None:
-        return None
-    terms = [f"{quantity(run.sum(name), ENERGY)} {title}" for name, title in zip(drawn.sums, drawn.terms, strict=True)]
-    return Tile(drawn.title.capitalize(), [drawn.text(value)], ", ".join(terms))
+def _more_tiles(run: Run) -> list[Tile]:
+    """Return a tile for each quantity that only some runs have, with the terms that it adds up."""
+    tiles = []
+    for one in run.quantities:
+        value = run.value(one)
+        if one.when and value is not None:
+            names = one.sums if one.terms else ()
+            terms = [
+                f"{quantity(run.sum(name), one.units)} {title}" for name, title in zip(names, one.terms, strict=True)
+            ]
+            tiles.append(Tile(one.title.capitalize(), [one.text(value)], ", ".join(terms)))
+    return tiles
 
 
 def _stopped(run: Run) -> str:

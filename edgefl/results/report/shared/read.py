@@ -1,6 +1,6 @@
 """A result folder as the report, comparisons and exports see it: documents, and tables as arrays."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from edgefl.records.columns import ResultColumn
 from edgefl.records.quantities import QUANTITIES, Quantity, declared_terms, quantities_of
 from edgefl.records.result_files import CELL_LOAD
 from edgefl.records.statuses import EVALUATIONS, REPORTED
-from edgefl.results.metrics import numbers
+from edgefl.results.metrics import AccuracyCurve, accuracy_curve, numbers
 from edgefl.results.participation import Updates, updates_of
 from edgefl.results.progress import is_under_way, is_unfinished
 from edgefl.results.reader import (
@@ -39,6 +39,7 @@ from edgefl.results.what_if_table import WhatIfRow, read_table
 TimesOfEvents = Callable[[str], Floats]
 NO_EVENTS: Mapping[str, Sequence[Any]] = {"kind": (), "time_s": ()}
 READ_AGAIN = 3  # times, if files change while they are read
+ACCURACIES = {"final_accuracy": "final", "best_accuracy": "best"}  # of a curve
 LEARNED_COLUMNS = ("test_accuracy", "test_loss", "train_loss", "distance_to_optimum")
 
 
@@ -90,6 +91,11 @@ class Run:
     def length(self) -> int:
         """Number of rounds that ended."""
         return len(self.rounds["round"])
+
+    @cached_property
+    def curve(self) -> AccuracyCurve:
+        """Its accuracies, with their times and energies."""
+        return accuracy_curve(self.rounds)
 
     @property
     def stopped_before(self) -> int | None:
@@ -165,6 +171,10 @@ class Run:
             return None if None in terms else sum(term or 0.0 for term in terms)
         if of.name == "rounds":
             return float(self.length)
+        if of.name in ACCURACIES:
+            return as_number(getattr(self.curve, ACCURACIES[of.name]))
+        if hasattr(self.updates, of.name):
+            return as_number(getattr(self.updates, of.name))
         return self.last(of.name) if of.name in self.rounds else None
 
     def total(self, name: str) -> float | None:
@@ -184,7 +194,7 @@ def reached(target: Mapping[str, Any]) -> bool:
     return as_number(target.get("round")) is not None
 
 
-def load_all(folders: Sequence[Path], *, details: bool = True, so_far: bool = False) -> list[Run]:
+def load_all(folders: Iterable[Path], *, details: bool = True, so_far: bool = False) -> list[Run]:
     """Read result folders; of runs without results, with ``so_far``, the rows that are final.
 
     Raises:
@@ -237,6 +247,12 @@ def load(folder: Path, *, details: bool = True) -> Run:
         cell_load=_optional_table(folder, CELL_LOAD.name) if details else None,
         what_if=what_if,
     )
+
+
+def first_rounds(run: Run, rounds: int) -> Run:
+    """Return a run with its first rounds only; its summary is still that of the whole run."""
+    devices = {name: column[run.devices["row"] < rounds] for name, column in run.devices.items()}
+    return replace(run, rounds={name: column[:rounds] for name, column in run.rounds.items()}, devices=devices)
 
 
 def with_devices(run: Run) -> Run:

@@ -11,6 +11,7 @@ from edgefl.results.report.sweep.estimates import estimate_columns
 from edgefl.results.report.sweep.gathering import gathered
 from edgefl.results.report.sweep.links import PAGE, pages_of_runs, sweep_link
 from edgefl.results.report.sweep.page import render
+from edgefl.results.report.sweep.selection import NO_CHOICE, StudyChoice, chosen_study
 from edgefl.results.report.sweep.statistics_csv import statistics_table
 from edgefl.results.report.sweep.study import is_sweep, load
 from edgefl.results.run_folder import STATISTICS
@@ -28,15 +29,17 @@ def run_folders(folder: Path) -> list[Path]:
     return [study.run_folder(row) for rows in study.finished_rows for row in rows]
 
 
-def write(folders: Sequence[Path], out: Path) -> Path:
+def write(folders: Sequence[Path], out: Path, choice: StudyChoice = NO_CHOICE) -> Path:
     """Write the page on one or several sweeps to ``out`` and ``statistics.csv`` beside it; return the page's path.
+
+    Of a choice only the points, the target and the end count.
 
     Raises:
         InputError: the folder is not a sweep's, one of its files cannot be read, or nothing can be written there;
             or a file of the user's is beside it under the name of the table.
     """
     own_files.check_replaceable(out.parent, {"statistics.csv": STATISTICS})
-    study = gathered(folders)
+    study = chosen_study(gathered(folders), choice)
     columns = estimate_columns(study)
     # Both files are complete in memory before the first is written: damaged input leaves nothing behind.
     page = render(study, columns, learning_curves(study), pages_of_runs(study, out)).encode()

@@ -7,17 +7,17 @@ from typing import NamedTuple
 import numpy as np
 
 from edgefl.core.errors import InputError
-from edgefl.core.units import as_number
 from edgefl.records.quantities import SHORT_NAMES
 from edgefl.results import statistics
 from edgefl.results.participation import MOST_LOST
+from edgefl.results.report.sweep.asked import NO_TARGET
 from edgefl.results.report.sweep.measures import RECEIVED, Goal, SweepMeasure, goals, measures
 from edgefl.results.report.sweep.selection import split
 from edgefl.results.report.sweep.study import Study
 from edgefl.results.statistics import Paired, SeedEstimate
+from edgefl.results.targets import target_of
 
 SIGNIFICANCE_LEVEL = 0.05
-NO_TARGET = "none"  # selects the whole run
 
 
 class EstimateColumn(NamedTuple):
@@ -52,23 +52,13 @@ def first_goal(columns: Mapping[str, EstimateColumn], every_goal: Sequence[Goal]
 
 
 def chosen_goal(study: Study, columns: Mapping[str, EstimateColumn], target: str | None) -> Goal:
-    """Return the goal that a user names, by default the first one of the page.
-
-    Raises:
-        InputError: the sweep has no such target.
-    """
+    """Return the goal that a user names, which the study was asked for, by default the first one of the page."""
     every = goals(study)
     if target is None:
         return every[first_goal(columns, every)]
     if target == NO_TARGET:
         return every[-1]
-    accuracy = as_number(target)
-    names = study.targets
-    for name, goal in zip(names, every, strict=False):
-        if accuracy is not None and math.isclose(float(name), accuracy, rel_tol=1e-6):
-            return goal
-    known = ", ".join([*names, NO_TARGET])
-    raise InputError(f"--target {target}: is not a target of the sweep: use one of {known}")
+    return every[study.targets.index(target_of(target).name)]
 
 
 def chosen_measures(

@@ -4,16 +4,20 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from edgefl.core.units import NO_NUMBER, Unit, digits, fitting, percent, score, spread
+from edgefl.core.units import NO_NUMBER, Unit, digits, fitting, score, spread
 from edgefl.records.quantities import QUANTITIES, Quantity
 from edgefl.results.report.sweep.study import Study
 from edgefl.results.statistics import Paired, SeedEstimate
+from edgefl.results.targets import target_of
 
 RECEIVED = "received_share"  # of the updates
 WASTED = "wasted_j"
 FINAL_ACCURACY = "final_accuracy"
 SPREAD = ("jain_index", "mean_age_rounds")  # of participation
 ACCURACIES = (FINAL_ACCURACY, "best_accuracy")
+
+
+WHOLE_RUN = ("time_s", "energy_j")  # the measures of a goal without a target
 
 
 class SweepMeasure(NamedTuple):
@@ -42,16 +46,13 @@ class Goal(NamedTuple):
     energy: str
 
 
-WHOLE_RUN = Goal("the whole run", "", "time_s", "energy_j")
-
-
 def goals(study: Study) -> list[Goal]:
     """Return the targets, lowest first, then the whole run."""
     every = []
     for name in study.targets:
-        target = percent(name)
+        target = target_of(name).title
         every.append(Goal(f"to {target}", target, f"target_{name}_time_s", f"target_{name}_energy_j"))
-    every.append(WHOLE_RUN)
+    every.append(Goal(study.span, "", *WHOLE_RUN))
     return every
 
 
@@ -63,7 +64,7 @@ def measures(study: Study) -> list[SweepMeasure]:
         for cost in known:
             if cost.at_target:
                 column = f"target_{name}_{cost.at_target}"
-                every.append(SweepMeasure(column, f"{cost.title} to {percent(name)}", cost.units, cost.name))
+                every.append(SweepMeasure(column, f"{cost.title} to {target_of(name).title}", cost.units, cost.name))
     of_run = [_measure(one) for one in known if study.has_accuracy or one.name not in ACCURACIES]
     return every + of_run
 

@@ -34,7 +34,7 @@ from edgefl.results.report.sweep.measures import (
     estimate_text,
     goals,
 )
-from edgefl.results.report.sweep.selection import StudyChoice, layout_of
+from edgefl.results.report.sweep.selection import NO_CHOICE, layout_of
 from edgefl.results.report.sweep.study import Study, SweptKey
 from edgefl.results.report.sweep.tables import failed_runs, points_table
 from edgefl.results.report.sweep.why import NOTE as WHY_NOTE
@@ -71,8 +71,9 @@ def render(
         goals={number: goal.title for number, goal in enumerate(every_goal)},
         first_goal=first_goal(columns, every_goal),
         keys=study.keys,
-        first_axis=layout_of(study, StudyChoice()).over or 0,
-        first_lines=next(iter(layout_of(study, StudyChoice()).lines), 0),
+        first_axis=layout_of(study, NO_CHOICE).over or 0,
+        first_lines=next(iter(layout_of(study, NO_CHOICE).lines), 0),
+        missed=study.missed,
         lost_updates=lost_updates_sentence(study, columns),
         answers=_answers(study, columns, every_goal),
         baselines=baselines_of(study),
@@ -226,8 +227,8 @@ def _measure_data(study: Study, column: EstimateColumn) -> Figure:
     unit = fitting(top([central, above]), measure.units)
     size = unit.size
     title = measure.title
-    if measure.name in {WHOLE_RUN.time, WHOLE_RUN.energy}:
-        title = f"{title} of {WHOLE_RUN.title}"
+    if measure.name in WHOLE_RUN:
+        title = f"{title} of {study.span}"
     known = central[np.isfinite(central)]
     return {
         "title": f"{title} [{unit.name}]",

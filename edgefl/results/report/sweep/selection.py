@@ -11,6 +11,7 @@ from typing import NamedTuple
 from edgefl.core.errors import InputError
 from edgefl.core.section import nearest
 from edgefl.core.units import as_number
+from edgefl.results.report.sweep.asked import asked
 from edgefl.results.report.sweep.study import Study, StudyPoint, SweptKey, parsed
 
 INTERVALS = ("ci95", "sd")
@@ -26,14 +27,18 @@ class StudyChoice:
     rows: Sequence[str] = ()  # keys whose values are rows of panels, or of a table
     columns: Sequence[str] = ()  # keys whose values are columns of them
     baseline: Sequence[str] = ()  # a method, KEY=V, a point or a run
-    target: str | None = None  # an accuracy, or `none` for the whole run
+    target: str | None = None  # an accuracy, a limit of a column, or `none` for the whole run
+    at: str | None = None  # the end of the rounds that count
     measure: Sequence[str] = ()
     interval: str | None = None  # one of `INTERVALS`
 
     @property
     def is_made(self) -> bool:
         """Return whether any choice has been made."""
-        return self != StudyChoice()
+        return self != NO_CHOICE
+
+
+NO_CHOICE = StudyChoice()
 
 
 class Layout(NamedTuple):
@@ -111,6 +116,15 @@ def _kind(cell: str) -> str:
 def _plain(text: str) -> str:
     """Return a text without what a user may write differently: spaces, capitals, the minus sign."""
     return "".join(text.split()).casefold().replace("−", "-")
+
+
+def chosen_study(study: Study, choice: StudyChoice) -> Study:
+    """Return the points of a study that a user selects, with the targets and the end that they ask for.
+
+    Raises:
+        InputError: the sweep has no such key, value, point, target or end.
+    """
+    return asked(selected(study, choice.where), choice.target, choice.at)
 
 
 def selected(study: Study, where: Sequence[str]) -> Study:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +21,9 @@ from edgefl.results.labels import SELF_EXPLAINING, labels
 from edgefl.results.member_titles import catalogue_at
 from edgefl.results.reader import FINISHED_STATUS, declared_in, json_of, text_of, yaml_of
 from edgefl.results.report.shared import describe
+from edgefl.results.report.shared.questions import NO_QUESTION, Question
 from edgefl.results.scenario_tree import has_deadline, tree_of
+from edgefl.results.targets import ACCURACY, target_of
 
 CONTENT_FILE = "sweep.yaml"
 INDEX_FILE = "index.csv"
@@ -30,6 +33,7 @@ NAMES = frozenset({LABEL, ALGORITHM, "sweep", "point"})  # keys whose values sta
 REQUIRED_COLUMNS = ("point", "seed", "status", "error", "folder", *TOTALS, "final_accuracy", "best_accuracy")
 TEXT_COLUMNS = frozenset({"point", "status", "error", "folder"})
 FAILED_STATUS = "failed"
+TARGET_TIME = re.compile(r"target_(.+)_time_s")
 
 
 class SweptKey(NamedTuple):
@@ -86,6 +90,8 @@ class Study:
     texts: Mapping[str, Sequence[str]]
     numbers: Mapping[str, Floats]
     key_columns: Sequence[str]
+    question: Question = NO_QUESTION  # what the numbers answer besides the index
+    missed: str = ""  # a sentence, where no run reached any target and another one is shown
 
     @cached_property
     def finished_rows(self) -> list[list[int]]:
@@ -94,17 +100,22 @@ class Study:
         return [[row for row in point.rows if status[row] == FINISHED_STATUS] for point in self.points]
 
     @property
+    def span(self) -> str:
+        """The rounds that count, in words."""
+        return self.question.end.title if self.question.end else "the whole run"
+
+    @property
     def has_accuracy(self) -> bool:
         """Return whether any run measured an accuracy."""
         return bool(np.isfinite(self.numbers["final_accuracy"]).any())
 
     @cached_property
     def targets(self) -> list[str]:
-        """Return the target accuracies as columns name them, lowest first; none if no accuracy was measured."""
-        if not self.has_accuracy:
-            return []
-        names = {name.split("_")[1] for name in self.numbers if name.startswith("target_")}
-        return sorted(names, key=float)
+        """Return the targets as columns name them, lowest first; of accuracies none if none was measured."""
+        found = filter(None, map(TARGET_TIME.fullmatch, self.numbers))
+        targets = [target_of(name[1]) for name in found]
+        measured = [target for target in targets if target.column != ACCURACY or self.has_accuracy]
+        return [target.name for target in sorted(measured, key=lambda target: (target.column, target.limit))]
 
     @cached_property
     def quantities(self) -> Sequence[Quantity]:

@@ -6,14 +6,14 @@ participation.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from edgefl.core.arrays import Floats
 from edgefl.records.statuses import NOT_CHOSEN, RECEIVED
 from edgefl.results import metrics
-from edgefl.results.report.shared.read import Run
+from edgefl.results.report.shared.read import Run, first_rounds
 from edgefl.results.report.why import critical_path
 from edgefl.results.report.why.critical_path import PHASES, Participations
 
@@ -130,11 +130,10 @@ def to_target(run: Run, accuracy: float) -> Decomposition | None:
 
 def rounds_to(run: Run, accuracy: float) -> int | None:
     """Return the number of rounds up to the first with an accuracy; None where there is none."""
-    curve = metrics.accuracy_curve(run.rounds)
-    reach = metrics.reach(curve, accuracy)
+    reach = metrics.reach(run.curve, accuracy)
     if not reach.reached:
         return None
-    return int(np.flatnonzero(curve.number == reach.round)[0]) + 1
+    return int(np.flatnonzero(run.curve.number == reach.round)[0]) + 1
 
 
 def mean(parts: Sequence[Decomposition]) -> Decomposition:
@@ -162,7 +161,7 @@ def _means(sums: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 def _until(run: Run, rounds: int) -> Decomposition:
     if rounds < run.length:
-        run = _first_rounds(run, rounds)
+        run = first_rounds(run, rounds)
     devices = run.devices
     chosen = ~np.isin(devices["status"], NOT_CHOSEN)
     received = devices["status"] == RECEIVED
@@ -184,15 +183,6 @@ def _until(run: Run, rounds: int) -> Decomposition:
         received_bytes_down=float(devices["bytes_down"][received].sum()),
         received_bytes_up=float(devices["bytes_up"][received].sum()),
         in_rounds=not critical_path.overlaps(parts) or critical_path.takes_turns(run),
-    )
-
-
-def _first_rounds(run: Run, rounds: int) -> Run:
-    kept = run.devices["row"] < rounds
-    return replace(
-        run,
-        rounds={name: column[:rounds] for name, column in run.rounds.items()},
-        devices={name: column[kept] for name, column in run.devices.items()},
     )
 
 
