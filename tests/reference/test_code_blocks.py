@@ -5,11 +5,15 @@ from pathlib import Path
 import lessons
 import pytest
 import yaml
+from example_files import write_example_files
 from site_pages.wide_code import WIDEST, fitted
 
-from edgefl.core.plugin_import import Access
+from edgefl.core.errors import InputError
+from edgefl.core.plugin_import import Access, NotImported
+from edgefl.core.written_yaml import NotYaml
 from edgefl.scenario import load
 from edgefl.scenario.plausibility import check_world, implausible
+from edgefl.scenario.yaml_reader import parse
 
 ROOT = Path(__file__).parents[2]
 PAGES = [path for place in ("*.md", "docs/**/*.md") for path in sorted(ROOT.glob(place))]
@@ -34,6 +38,28 @@ def test_scenario_files_of_a_page_are_plausible_unless_it_shows_the_warning(page
             scenario = load(name, access=Access(mode="skip"))
             lines = [*implausible(scenario), *check_world(scenario)]
             assert [line for line in lines if line not in text] == []
+
+
+@pytest.mark.oracle
+def test_pieces_of_yaml_bring_no_warning_in_a_5g_cell(tmp_path, monkeypatch):
+    """Each piece of a guide is pasted into a scenario with the radio of NR; those that need other keys are left out."""
+    monkeypatch.chdir(tmp_path)
+    write_example_files(tmp_path)
+    warnings = {}
+    pasted = 0
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for block in lessons.blocks_of(text.splitlines(), 0):
+            try:
+                raw, _ = parse(block.text if block.language == "yaml" else "base: not a scenario")
+                scenario = load({**raw, "radio": {"preset": "nr", **raw.get("radio", {})}}, access=Access(mode="skip"))
+                lines = [*implausible(scenario), *check_world(scenario)]
+            except (InputError, NotYaml, NotImported):
+                continue
+            pasted += 1
+            warnings |= {f"{page.name}: {line}": block.text for line in lines if line not in text}
+    assert warnings == {}
+    assert pasted >= 50
 
 
 def test_fitted_code_is_the_same_yaml_with_shorter_lines():
