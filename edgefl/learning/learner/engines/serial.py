@@ -23,7 +23,7 @@ class MiniBatch(NamedTuple):
 
     x: Tensor  # [B, ...] samples
     y: Tensor  # [B, ...] labels
-    weights: Tensor | None  # [B] of each sample in the mean; None: all alike
+    weights: Tensor | None  # [B] of the loss of each sample; None: all alike
     key: Tensor | None  # of dropout
 
 
