@@ -153,9 +153,7 @@ def _other(word: str) -> list[Explanation]:
     found = [Explanation(word, "plug-in", page(kind, word)) for kind in kinds_of(word)]
     for kind in ("scenarios", "recipes"):
         found += [Explanation(name, kind[:-1], about) for name, about in entries(kind) if name == word]
-    if (kind := kind_of(word)) in CATALOGUES:
-        found.append(_catalogue(kind))
-    return found
+    return found + [_catalogue(kind) for kind in CATALOGUES if kind_of(word) == kind]
 
 
 def _meant(meant: str) -> list[Explanation]:

@@ -13,7 +13,7 @@ from edgefl.server.evaluation import RoundListener
 LEAST_S = 0.2  # wall-clock from one update to the next
 ENDED = ("finished", "failed")
 
-Advance = Callable[[int, str], None]  # takes how much is done, and what to say of it
+Advance = Callable[[int, str], object]  # takes how much is done, and what to say of it
 
 
 @contextmanager
