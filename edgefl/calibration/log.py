@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in
+from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in, number_in
 from edgefl.core.errors import InputError
 from edgefl.core.section import nearest, shown
 from edgefl.world.compute_law import USUAL_PASSES, ForwardCounts
@@ -77,11 +77,10 @@ def read_log(path: Path) -> list[LogRow]:
     rows: list[LogRow] = []
     with faults_in(path):
         for row in csv_rows(path, REQUIRED, (*TEXTS, *NUMBERS)):
-            read = _log_row(row)
-            if isinstance(read, LogRow):
-                rows.append(read)
-            else:
-                faults += [f"{path}:{row.line}: {text}" for text in read]
+            try:
+                rows.append(_log_row(row))
+            except NotReadable as error:  # so that one fault does not hide those of other rows
+                faults.append(f"{path}:{row.line}: {error}")
     if faults:
         raise InputError(*faults[:MOST_FAULTS])
     if not rows:
@@ -104,12 +103,7 @@ def read_counts(path: Path) -> dict[str, NetworkCounts]:
                 raise NotReadable(f"network: {what}: write one row for each network", row.line)
             numbers: dict[str, float] = {}
             for column in COUNTS:
-                number = _number(column, row.cells[column])
-                if isinstance(number, str):
-                    raise NotReadable(number, row.line)
-                if number is None:
-                    raise NotReadable(f"{column}: is empty: write 0 if the network has none", row.line)
-                numbers[column] = number
+                numbers[column] = number_in(row, column, least=0.0, most=LARGEST, remedy="write 0 if it has none")
             convolution = numbers["conv1x1_macs"] + numbers["convkxk_macs"]
             if not math.isclose(convolution + numbers["matmul_macs"], numbers["macs"], rel_tol=1e-6):
                 raise NotReadable("macs: must be matmul_macs + conv1x1_macs + convkxk_macs", row.line)
@@ -124,48 +118,30 @@ def read_counts(path: Path) -> dict[str, NetworkCounts]:
     return found
 
 
-def _log_row(row: CsvRow) -> LogRow | list[str]:
-    faults: list[str] = []
-    cells = {name: row.cells.get(name, "") for name in (*TEXTS, *NUMBERS)}
-    numbers: dict[str, float | None] = {}
-    for name in NUMBERS:
-        number = _number(name, cells[name])
-        if isinstance(number, str):
-            faults.append(number)
-        else:
-            numbers[name] = number
-    if faults:
-        return faults
-    faults += [
-        f"{name}: must be at most {MOST_CHARACTERS} characters in one line: write a shorter name"
-        for name in TEXTS
-        if not cells[name].isprintable() or len(cells[name]) > MOST_CHARACTERS
-    ]
+def _log_row(row: CsvRow) -> LogRow:
+    cells = {name: row.cells.get(name, "") for name in TEXTS}
+    numbers = {name: _number(row, name) for name in NUMBERS}
+    for name, text in cells.items():
+        if not text.isprintable() or len(text) > MOST_CHARACTERS:
+            raise NotReadable(f"{name}: must be at most {MOST_CHARACTERS} characters in one line: write a shorter name")
     if not cells["device"] or cells["device"].startswith("/"):
-        faults.append("device: has no type: write one, such as pi4 or pi4/a")
-    if cells["phase"] not in PHASES:
-        text = f"must be one of {', '.join(PHASES)}, got {shown(cells['phase'])}"
-        faults.append(f"phase: {text}{nearest(cells['phase'], PHASES)}")
-    faults += _what_is_missing(cells["phase"], cells["network"], numbers)
+        raise NotReadable("device: has no type: write one, such as pi4 or pi4/a")
+    phase = cells["phase"]
+    if phase not in PHASES:
+        text = f"must be one of {', '.join(PHASES)}, got {shown(phase)}"
+        raise NotReadable(f"phase: {text}{nearest(phase, PHASES)}")
     seconds = numbers.pop("seconds")
-    if faults or seconds is None:
-        return faults
-    _fill_steps(numbers)
-    return LogRow(row.line, cells["device"], cells["phase"], cells["network"], cells["round"], seconds, **numbers)
-
-
-def _what_is_missing(phase: str, network: str, numbers: dict[str, float | None]) -> list[str]:
-    missing: list[str] = []
-    if numbers["seconds"] is None:
-        missing.append("seconds: is empty: write how long the phase took")
+    if seconds is None:
+        raise NotReadable("seconds: is empty: write how long the phase took")
     if phase in {"download", "upload"} and numbers["bytes"] is None:
-        missing.append(f"bytes: is empty in a row of phase {phase}: write the bytes of the message")
-    if phase in {"train", "evaluate"} and not network:
-        missing.append(f"network: is empty in a row of phase {phase}: write the network's name")
+        raise NotReadable(f"bytes: is empty in a row of phase {phase}: write the bytes of the message")
+    if phase in {"train", "evaluate"} and not cells["network"]:
+        raise NotReadable(f"network: is empty in a row of phase {phase}: write the network's name")
     given = [name for name in ("batch_size", "steps", "samples") if numbers[name] is not None]
     if phase == "train" and len(given) < 2:
-        missing.append("steps: a row of phase train needs two of batch_size, steps and samples")
-    return missing
+        raise NotReadable("steps: a row of phase train needs two of batch_size, steps and samples")
+    _fill_steps(numbers)
+    return LogRow(row.line, cells["device"], phase, cells["network"], cells["round"], seconds, **numbers)
 
 
 def _fill_steps(numbers: dict[str, float | None]) -> None:
@@ -179,15 +155,12 @@ def _fill_steps(numbers: dict[str, float | None]) -> None:
         numbers["batch_size"] = samples / steps
 
 
-def _number(name: str, text: str) -> float | str | None:
-    if not text:
+def _number(row: CsvRow, name: str) -> float | None:
+    if not row.cells.get(name):
         return None
-    try:
-        value = float(text)
-    except ValueError:
-        return f"{name}: must be a number, got {shown(text)}"
-    if name in ABOVE_ZERO and not 0 < value <= LARGEST:  # refuses nan, too
-        return f"{name}: must be > 0 and at most {LARGEST:g}, got {text}"
+    value = number_in(row, name)
+    if name in ABOVE_ZERO and not 0 < value <= LARGEST:
+        raise NotReadable(f"{name}: must be > 0 and at most {LARGEST:g}, got {row.cells[name]}")
     if not 0 <= value <= LARGEST:
-        return f"{name}: must be from 0 to {LARGEST:g}, got {text}"
+        raise NotReadable(f"{name}: must be from 0 to {LARGEST:g}, got {row.cells[name]}")
     return value

@@ -184,10 +184,11 @@ def warn_of_implausible(scenarios: Iterable[Scenario], place: Callable[[str], st
 
 
 def warn_of_worlds(scenarios: Iterable[Scenario], place: Callable[[str], str]) -> None:
-    """Warn, once each, of links that no radio has; the arguments are those of `warn_of_implausible`."""
+    """Warn, once each, of links that no radio has, and of updates that would be late, as `warn_of_implausible` does."""
+    from edgefl.runs.forecast import lost_updates
     from edgefl.scenario.plausibility import check_world
 
-    _warn((line for scenario in scenarios for line in check_world(scenario)), place)
+    _warn((line for scenario in scenarios for line in (*check_world(scenario), *lost_updates(scenario))), place)
 
 
 def warn_of_points(points: Iterable[SweepPoint], *, worlds: bool = False) -> None:

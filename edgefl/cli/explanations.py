@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
@@ -89,6 +90,8 @@ def explain(word: str) -> list[Explanation]:
         found = [one for meant in meant_keys(name, section) for one in _meant(meant)]
     if not found:
         found = [one for kind, name in meant_members(word) for one in _members(name, kind)]
+    if word == "capacity":  # of a cell, before that of a battery
+        found = [_capacity(), *found]
     if word not in keys_of_sections():
         found += [one for one in _columns_and_files() if stem_and_unit(one.name)[0] == word]  # without its unit
     found = found or _of_keys(key for key in _every_key() if word in walk(key.field)) or _other(word)
@@ -205,6 +208,18 @@ def _key(key: Key, *alike: Key) -> Explanation:
         example=shown,
         guide=guide,
     )
+
+
+def _capacity() -> Explanation:
+    from edgefl.runs.emulation import Options
+    from edgefl.runs.forecast import forecast
+    from edgefl.scenario import load
+
+    meaning = "models of 20 MB that a cell carries in a minute: the bytes sent, over the time for which they filled its"
+    defaults = dict(forecast(load({}), Options(train=False), Path()))["capacity"]
+    meaning = f"{meaning} band (load_down, load_up). With the defaults of all keys: {defaults}"
+    where = "`edgefl run --dry-run`, and the card of the cell's load on the page of a run"
+    return Explanation("capacity", "term", meaning, where=where, guide="docs/what-if.md")
 
 
 def _sweep_key(name: str) -> Explanation:

@@ -6,19 +6,16 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from edgefl.cli.common import as_typed, working_directory
+from edgefl.cli.common import add_options, as_typed, working_directory
 from edgefl.cli.exits import EXIT_DONE
-
-FORMATS = ("sionna", "deepmimo", "csv")
 
 
 def add_import_map(verbs: Any) -> None:
     """Add `edgefl import-map` and its options."""
     about = "make a map of path gains for radio.propagation: map, of Sionna RT, DeepMIMO or measurements"
     parser = verbs.add_parser("import-map", help=about, description=f"{about} (docs/channel/maps.md)")
-    parser.add_argument("source", metavar="SOURCE", type=Path, help="file, or folder of a DeepMIMO scenario")
+    add_options(parser, "import-map")
     parser.add_argument("-o", "--out", metavar="FILE", type=Path, required=True, help="the map, such as cell.npz")
-    parser.add_argument("--format", choices=FORMATS, help="format of the source (default: by its name)")
     parser.add_argument(
         "--origin",
         metavar=("X", "Y"),
@@ -26,19 +23,6 @@ def add_import_map(verbs: Any) -> None:
         type=float,
         help="point of the source that becomes (0, 0): X Y in metres, or LATITUDE LONGITUDE (default: their mean)",
     )
-    parser.add_argument("--step-m", metavar="METRES", type=float, help="csv: distance of the grid's points")
-    parser.add_argument(
-        "--power-dbm", metavar="DBM", type=float, help="csv: power of one resource element of the reference signal"
-    )
-    parser.add_argument(
-        "--columns",
-        metavar="NAME=COLUMN",
-        nargs="+",
-        default=[],
-        help='csv: names of columns in the file, such as rsrp_dbm="SS-RSRP [dBm]" x_m=Longitude y_m=Latitude',
-    )
-    parser.add_argument("--receivers", metavar="SET", type=int, help="deepmimo: the set of receivers (default: first)")
-    parser.add_argument("--overwrite", action="store_true", help="replace an earlier map")
     parser.set_defaults(verb=_import_map)
 
 
@@ -62,7 +46,7 @@ def _import_map(options: argparse.Namespace) -> int:
         raise InputError(f"--step-m: must be > 0, got {options.step_m:g}")
     chosen = ImportOptions(
         origin=options.origin and tuple(options.origin),
-        columns=dict(text.partition("=")[::2] for text in options.columns),
+        columns=dict(text.partition("=")[::2] for text in options.columns or ()),
         step_m=options.step_m,
         power_dbm=options.power_dbm,
         receivers=options.receivers,

@@ -34,7 +34,10 @@ def add_what_if(verbs: Any) -> None:
 
 
 def _what_if(options: argparse.Namespace) -> int:
+    import json
+
     from edgefl.results.integrity import WHAT_IF_FILE
+    from edgefl.results.what_if_table import TEXTS
     from edgefl.runs.report_page import write_report
     from edgefl.runs.what_if import price_folder
     from edgefl.runs.what_if_points import parse_over
@@ -59,7 +62,8 @@ def _what_if(options: argparse.Namespace) -> int:
     if options.out is None:
         written.append(("report", Path(as_typed(write_report(here / options.folder)))))
     if options.json:
-        print(_as_json(rows))
+        objects = [{**{name: getattr(row, name) or None for name in TEXTS}, **row.costs} for row in rows]
+        print(json.dumps(objects, indent=2, allow_nan=False))
     elif not options.quiet:
         print(_table(rows))
         print("\n".join(f"{name:<14}{path}" for name, path in written))
@@ -80,19 +84,9 @@ def _progress(*, quiet: bool) -> Any:
     return on_point
 
 
-def _as_json(rows: list[WhatIfRow]) -> str:
-    import json
-
-    objects = [
-        {"key": row.key or None, "value": row.value or None, "refused": row.refused or None, **row.costs}
-        for row in rows
-    ]
-    return json.dumps(objects, indent=2, allow_nan=False)
-
-
 def _table(rows: list[WhatIfRow]) -> str:
     from edgefl.core.units import ENERGY, TIME
-    from edgefl.results.what_if_table import measures_of, ratio_text, value_text
+    from edgefl.results.what_if_table import measures_of, ratio_text, updates_text, value_text
 
     own = rows[0]
     measures = measures_of(own)
@@ -100,7 +94,7 @@ def _table(rows: list[WhatIfRow]) -> str:
     for measure in measures:
         suffix = "" if measure is measures[0] else f" {measure.name}"
         head += [f"time{suffix}", f"energy{suffix}"]
-    lines = [head]
+    lines = [[*head, "updates"]]
     for row in rows:
         name = "this run"
         if row.key:
@@ -112,5 +106,5 @@ def _table(rows: list[WhatIfRow]) -> str:
         for measure in measures:
             for column, units in ((measure.time, TIME), (measure.energy, ENERGY)):
                 cells.append(ratio_text(row.costs.get(column), own.costs.get(column), units))
-        lines.append(cells)
+        lines.append([*cells, updates_text(row)])
     return "\n".join(printable(line) for line in columns(lines, left=1))

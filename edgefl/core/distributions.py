@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from edgefl.core.arrays import Floats, Ids
-from edgefl.core.data_files import NotReadable, csv_rows, faults_in
+from edgefl.core.data_files import csv_rows, faults_in, number_in
 from edgefl.core.errors import InputError
 from edgefl.core.mapping_files import in_order, read_mapping
 from edgefl.core.paths import DataFile, UserFile
@@ -178,15 +178,10 @@ def read_column(file: Path, column: str) -> Floats:
     Raises:
         InputError: the file or column does not exist, or a cell is not a number.
     """
-    values = []
     with faults_in(file):
-        for row in csv_rows(file, [column]):
-            try:
-                values.append(float(row.cells[column]))
-            except ValueError:
-                raise NotReadable(f"{column}: must be a number, got {shown(row.cells[column])}", row.line) from None
-    if not values or not np.isfinite(values).all():
-        raise InputError(f'{file}: column "{column}" must hold at least one number, all of them finite')
+        values = [number_in(row, column) for row in csv_rows(file, [column])]
+    if not values:
+        raise InputError(f'{file}: column "{column}" must hold at least one number')
     return np.array(values)
 
 

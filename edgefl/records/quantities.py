@@ -116,12 +116,14 @@ SHORT_NAMES = {  # that `--measure` also knows
 }
 QUANTITIES: Mapping[str, Quantity] = {one.name: one for one in SUMMARY}
 COSTS = tuple(one for one in SUMMARY if one.at_target)  # of a target, and of the whole run
+UPDATES = ("received", "received_share")  # the quantities that say how many updates arrived
 TOTALS = tuple(one.name for one in COSTS if not one.when)  # those that every run has
+_UPDATE_COLUMNS = tuple(QUANTITIES[name].column for name in UPDATES)
 _TARGET_COLUMNS = tuple(cost.column_at_target for cost in COSTS)
 
 # In these two tables <key> and <A> stand for keys that vary and for targets.
 INDEX_COLUMNS = (*COLUMNS["index"], *(one.column for one in SUMMARY), *_TARGET_COLUMNS)
-WHAT_IF_COLUMNS = (*COLUMNS["what_if"], *(cost.column for cost in COSTS), *_TARGET_COLUMNS)
+WHAT_IF_COLUMNS = (*COLUMNS["what_if"], *(cost.column for cost in COSTS), *_UPDATE_COLUMNS, *_TARGET_COLUMNS)
 _INDEX_NAMES = frozenset(column.name for column in INDEX_COLUMNS)
 
 

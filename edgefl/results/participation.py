@@ -1,6 +1,6 @@
 """Measures of participation: updates received and lost, Jain's index of the times chosen, the age of updates."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,9 +8,12 @@ import numpy.typing as npt
 
 from edgefl.core.arrays import Floats, Ints
 from edgefl.core.row_store import Block
+from edgefl.core.units import quantity
 from edgefl.records.statuses import NOT_CHOSEN, RECEIVED
 
 MOST_LOST = 0.05  # of the updates; a run that loses more says so before anything else
+CAPACITY_S = 60.0
+MODEL_BYTES = 20e6  # of the models in which a cell's capacity is counted
 LOSS_CAUSES = ("late", "departed", "failed")  # columns of participations that ended without a used update
 
 
@@ -55,6 +58,27 @@ def updates_of(sum_of: Callable[[str], float]) -> Updates:
     # Each participation ends in one way; the rest was still under way.
     unfinished = int(sum_of("selected")) - received - sum(losses.values())
     return Updates(received, **losses, unfinished=unfinished)
+
+
+def capacity(rounds: Mapping[str, Any], cells: int) -> str:
+    """Return how many models a cell carries in a minute of its whole band, as a sentence; empty if that is unknown.
+
+    Args:
+        rounds: columns [rounds] of rounds.csv: the bytes over the time for which transfers occupied the band.
+        cells: number of cells.
+    """
+    found = []
+    for way in ("down", "up"):
+        if f"load_{way}" not in rounds:
+            continue
+        load = np.asarray(rounds[f"load_{way}"], dtype=np.float64)
+        on_air_s = cells * float(np.nansum(load * np.asarray(rounds["duration_s"])))
+        sent_bytes = float(np.sum(rounds[f"bytes_{way}"]))
+        if on_air_s and sent_bytes:
+            found.append(f"{quantity(CAPACITY_S * sent_bytes / on_air_s / MODEL_BYTES)} {way}")
+    if not found:
+        return ""
+    return f"{CAPACITY_S:g} s of this cell carry models of {MODEL_BYTES / 1e6:g} MB: {' or '.join(found)}."
 
 
 class Participation(NamedTuple):

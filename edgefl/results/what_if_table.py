@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from edgefl.core.errors import InputError
 from edgefl.core.units import Unit, as_number, digits, percent, quantity, units_of_key
 from edgefl.records.ledger import Columns
-from edgefl.records.quantities import TOTALS, costs_of, quantities_of
+from edgefl.records.quantities import QUANTITIES, TOTALS, UPDATES, costs_of, quantities_of
 from edgefl.results.csv_format import csv_cell
 from edgefl.results.integrity import WHAT_IF_FILE
 from edgefl.results.reader import text_of
@@ -70,10 +70,19 @@ def ratio_text(value: float | None, own: float | None, units: Sequence[Unit]) ->
     return f"{quantity(value, units)} {ratio(value, own)}".rstrip()
 
 
+def updates_text(row: WhatIfRow) -> str:
+    """Return how many updates were received, with their share; an empty text in tables without them."""
+    received, share = (row.costs.get(name) for name in UPDATES)
+    if received is None or share is None:
+        return ""
+    return f"{received:.0f} ({percent(share)})"
+
+
 def row_of(key: str, value: Any, summary: Mapping[str, Any]) -> WhatIfRow:
     """Return the row of a run that has been priced with a value of a key; without a key, of the run itself."""
     known = costs_of(quantities_of(summary), summary)
     costs = {cost.name: summary[cost.name] for cost in known}
+    costs |= {name: QUANTITIES[name].of(summary) for name in UPDATES}
     for target in summary["targets"]:
         if target["accuracy"] is not None:
             costs |= {target_column(target["accuracy"], cost.at_target): target[cost.at_target] for cost in known}

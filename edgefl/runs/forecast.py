@@ -1,7 +1,7 @@
 """Forecasts of a run from its first rounds: its results, its time on this machine and its needs."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,7 +11,9 @@ import numpy as np
 
 from edgefl.coordination.policies import POLICIES
 from edgefl.coordination.selection import SELECTIONS
+from edgefl.core.errors import InputError, RunError, Unavailable
 from edgefl.core.machine import tightest_limit
+from edgefl.core.plugin_import import NotImported
 from edgefl.core.units import BYTES, energy, quantity, seconds
 from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.datasets import DATASETS
@@ -19,13 +21,17 @@ from edgefl.learning.datasets.fetch import found_at
 from edgefl.learning.models import MODELS
 from edgefl.learning.partitions.base import part_sizes
 from edgefl.learning.payload import Payload
+from edgefl.results.participation import Updates, capacity, updates_of
+from edgefl.results.what_if_table import value_cell, value_text
 from edgefl.runs.data_division import Divided, divide
 from edgefl.runs.emulation import Options, begin
 from edgefl.runs.learning_parts import needed_memory
 from edgefl.runs.result_needs import disk_needs, expected_participants, free_bytes, rows_of
-from edgefl.scenario import Scenario
+from edgefl.scenario import Scenario, changed
+from edgefl.scenario.overrides import Override
 
 TRIAL_ROUNDS = 4
+MORE_POWER_DB = 3.0  # twice the power
 TRIAL_S = 20.0  # wall-clock, after which the trial ends with its round
 
 Rows = list[tuple[str, str]]  # heading and text
@@ -48,6 +54,18 @@ class _Trial:
         self.ended_s.append(time.monotonic() - self.began_s)
         if len(self.rows) >= TRIAL_ROUNDS or self.ended_s[-1] > TRIAL_S:
             raise _EnoughError
+
+    @property
+    def updates(self) -> Updates:
+        """The updates of these rounds."""
+        return updates_of(lambda name: sum(row[name] for row in self.rows))
+
+    def of_all(self, rounds: int) -> tuple[str, str, str]:
+        """Return the updates, the virtual time and the energy of so many rounds that are as these."""
+        factor = rounds / len(self.rows)
+        arrived = f"{self.updates.received * factor:.0f} of {self.updates.ended * factor:.0f}"
+        last = self.rows[-1]
+        return arrived, seconds(last["time_s"] * factor), energy(last["energy_j"] * factor)
 
     def wall_s(self, rounds: int) -> float:
         first_s = self.ended_s[0]
@@ -80,12 +98,15 @@ def forecast(scenario: Scenario, options: Options, folder: Path) -> Rows:
     ]
     if trial.rows:
         basis = f"as its first {len(trial.rows)}, which have been run for this"
-        if len(trial.rows) == 1:
-            basis = "as its first one, which has been run for this and includes starting up"
-        last = trial.rows[-1]
-        part = len(trial.rows) / rounds
-        cost = f"about {seconds(last['time_s'] / part)} and {energy(last['energy_j'] / part)}"
-        rows.append(("virtual", f"{cost}, if all rounds are {basis}"))
+        arrived, time_text, energy_text = trial.of_all(rounds)
+        rows.append(("virtual", f"about {time_text} and {energy_text}, if all rounds are {basis}"))
+        if trial.updates.ended:
+            rows.append(("updates", f"about {arrived} arrive, on the same condition"))
+        if trial.updates.many_lost:
+            rows += _remedies(scenario)
+        columns = {name: [row[name] for row in trial.rows] for name in trial.rows[0]}
+        if carried := capacity(columns, scenario.cells.count):
+            rows.append(("capacity", carried))
         rows.append(("takes", f"about {seconds(trial.wall_s(rounds))} here, on the same condition"))
     if options.train:
         rows.append(("memory", _memory(scenario, divided)))
@@ -94,6 +115,49 @@ def forecast(scenario: Scenario, options: Options, folder: Path) -> Rows:
     if scenario.stop.model_dump(exclude_none=True):
         rows.append(("stop", "may end it before its last round"))
     return rows
+
+
+def lost_updates(scenario: Scenario) -> Iterator[str]:
+    """Yield a warning if many updates of a run with a deadline would not arrive; nothing without its data.
+
+    Raises:
+        InputError: the scenario cannot be run.
+        RunError: one of its first rounds fails.
+    """
+    if scenario.server.deadline_s is None or scenario.server.selection.needs_losses:
+        return
+    try:
+        trial, _ = _tried(scenario, Options(train=False))
+    except (NotImported, Unavailable):
+        return
+    if trial.updates.many_lost:
+        arrived, *_ = trial.of_all(scenario.in_sessions.total)
+        text = f"server.deadline_s: about {arrived} updates arrive, if all rounds are as the first {len(trial.rows)}"
+        yield f"{text}: edgefl run --dry-run prices remedies"
+
+
+def _remedies(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """Yield what values with which more updates may arrive would bring, priced in the same rounds without learning."""
+    values: dict[str, Any] = {
+        "radio.downlink": "broadcast",
+        "server.participants": max(scenario.participants // 2, 1),
+        "radio.bandwidth_hz": 2 * scenario.radio.bandwidth_hz,
+        "devices.tx_power_dbm": scenario.model_dump(mode="json")["devices"]["tx_power_dbm"],
+        "server.deadline_s": 2 * (scenario.server.deadline_s or 0),
+    }
+    if isinstance(values["devices.tx_power_dbm"], float | int):  # not a distribution
+        values["devices.tx_power_dbm"] += MORE_POWER_DB
+    for key, value in values.items():
+        override = Override(tuple(key.split(".")), value, "a remedy")
+        try:
+            other = changed(scenario, [override])
+            trial, _ = _tried(other, Options(train=False))
+        except (InputError, RunError):
+            continue  # it does not fit the scenario
+        if other != scenario:
+            arrived, time_text, energy_text = trial.of_all(scenario.in_sessions.total)
+            name = f"{key}={value_text(key, value_cell(value))}"
+            yield key.rpartition(".")[2], f"{name}: {arrived} arrive, {time_text} and {energy_text}"
 
 
 def whole_run_s(scenario: Scenario, options: Options) -> float:

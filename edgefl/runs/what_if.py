@@ -31,7 +31,7 @@ from edgefl.runs import side_by_side
 from edgefl.runs.assembly import build
 from edgefl.runs.data_division import Divided, divide
 from edgefl.runs.emulation import silent
-from edgefl.runs.known_learning import KnownLearning, LearnsOtherwise, RowsOfRun, known_learning
+from edgefl.runs.known_learning import LEARNED_COLUMNS, KnownLearning, LearnsOtherwise, RowsOfRun, known_learning
 from edgefl.runs.what_if_points import Over, WhatIfPoint, Where, points_of
 from edgefl.scenario import Scenario, load
 from edgefl.server import clock
@@ -63,6 +63,11 @@ class FinishedRun:
     scenario: Scenario
     rows: Sequence[Mapping[str, Any]]  # of rounds.csv
 
+    @property
+    def has_learned(self) -> bool:
+        """Whether anything was learned; a run of `--no-train` only has prices, and any key of it may vary."""
+        return any(row.get(name) is not None for row in self.rows for name in LEARNED_COLUMNS)
+
 
 def price_folder(
     folder: Path,
@@ -92,7 +97,7 @@ def price_folder(
     if out is None:
         own_files.check_replaceable(folder, {name: RESULT_MARKS[name] for name in (WHAT_IF_FILE, REPORT_FILE)})
         own_files.check_lock(folder / LOCK)
-    points = points_of(run.scenario, over, where)
+    points = points_of(run.scenario, over, where, has_learned=run.has_learned)
     rows = _priced_rows(run, points, workers, on_point)
     _check_any(rows, where)
     if out is not None:
@@ -181,8 +186,9 @@ def _write(folder: Path, rows: Sequence[WhatIfRow]) -> None:
 def _priced_rows(
     run: FinishedRun, points: Sequence[WhatIfPoint], workers: int | None, on_point: OnPoint
 ) -> list[WhatIfRow]:
-    selection = run.scenario.server.selection
-    known = known_learning(run.folder, run.rows, needs_losses=selection.needs_losses)
+    known = None
+    if run.has_learned:
+        known = known_learning(run.folder, run.rows, needs_losses=run.scenario.server.selection.needs_losses)
     with attributing(plugins_in(run.scenario), InputError), rare_collections(), one_numpy_thread():
         divided = divide(run.scenario)  # the same for all points
         began_s = time.monotonic()
@@ -199,13 +205,13 @@ def _priced_rows(
     return rows
 
 
-def _priced_itself(run: FinishedRun, divided: Divided, known: KnownLearning) -> Priced:
+def _priced_itself(run: FinishedRun, divided: Divided, known: KnownLearning | None) -> Priced:
     """Price the run itself, which gives the digests of its commands."""
     try:
         server = _finished_server(run.scenario, divided, known)
     except RunError as error:
         raise InputError(f"{run.folder}: cannot be run again here: {error}") from None
-    if isinstance(known.record, RowsOfRun):
+    if known is not None and isinstance(known.record, RowsOfRun):
         known.record.close_keys()
     difference = _difference(run.rows, server.ledger.rounds)
     if difference:
@@ -229,12 +235,14 @@ def _difference(rows: Sequence[Mapping[str, Any]], here: Sequence[Mapping[str, A
 
 
 def _priced_point(
-    run: FinishedRun, point: WhatIfPoint, divided: Divided, known: KnownLearning, own: Priced
+    run: FinishedRun, point: WhatIfPoint, divided: Divided, known: KnownLearning | None, own: Priced
 ) -> WhatIfRow:
     value = what_if_table.value_cell(point.value)
     if point.scenario == run.scenario:
         return what_if_table.row_of(point.key, point.value, own.summary)
     try:
+        if known is None:  # its data may differ, too
+            divided = divide(point.scenario)
         server = _finished_server(point.scenario, divided, known, own)
     except LearnsOtherwise as error:
         policy = POLICIES.name_of(point.scenario.server.policy)
@@ -247,7 +255,9 @@ def _priced_point(
     return what_if_table.row_of(point.key, point.value, _summary(point.scenario, server))
 
 
-def _finished_server(scenario: Scenario, divided: Divided, known: KnownLearning, own: Priced | None = None) -> Server:
+def _finished_server(
+    scenario: Scenario, divided: Divided, known: KnownLearning | None, own: Priced | None = None
+) -> Server:
     """Run a scenario to its end with the learning of a finished run, and return its server."""
     server = build(scenario, "cpu", train=False, progress=silent, divided=divided, known=known)
     rounds = scenario.server.policy.run(server)
@@ -259,7 +269,7 @@ def _finished_server(scenario: Scenario, divided: Divided, known: KnownLearning,
         if scenario.data.drift is not None:
             which = "other updates, or updates of other data, arrive"
         raise LearnsOtherwise(f"from round {number} on, {which} than in the run") from None
-    if own is not None and server.replay.key != own.key:
+    if known is not None and own is not None and server.replay.key != own.key:
         count = len(server.ledger.rounds)
         if count != own.summary["rounds"]:
             raise LearnsOtherwise(f"ends after {count} rounds instead of {own.summary['rounds']}")

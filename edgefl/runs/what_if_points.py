@@ -26,6 +26,7 @@ NO_PRICES = {
     "stop": f"decides when the run ends, and so what is learned: {SWEEP}",
     "import_from": "only names the place of code",
 }
+ENDS = frozenset({"rounds", "sessions", "stop"})  # those of them that a run without learning may vary
 CODEC = "training.codec"
 LEARNED_FROM = "changes what is learned, so it needs another run"
 PAYLOADS = "to price another payload of the same learning, vary model.cost.parameters or cost"
@@ -66,7 +67,9 @@ def parse_over(text: str) -> tuple[str, list[Any]]:
     return key, listed
 
 
-def points_of(scenario: Scenario, over: Over, where: Where, access: Access | None = None) -> list[WhatIfPoint]:
+def points_of(
+    scenario: Scenario, over: Over, where: Where, access: Access | None = None, *, has_learned: bool = True
+) -> list[WhatIfPoint]:
     """Return a point for each value of each key; every point is checked as a scenario.
 
     Args:
@@ -74,11 +77,12 @@ def points_of(scenario: Scenario, over: Over, where: Where, access: Access | Non
         over: the values of each key; equal ones count once, and numbers are sorted.
         where: returns the place of a key's values, for messages.
         access: whether code from outside that a value names is imported.
+        has_learned: whether the run learned anything; otherwise keys may vary on which learning depends.
 
     Raises:
         InputError: one line for every fault: an unknown key, a key that changes the learning, or a wrong value.
     """
-    learned = learning_setting(scenario)
+    learned = learning_setting(scenario) if has_learned else None
     faults: list[str] = []
     points: list[WhatIfPoint] = []
     for key, values in over.items():
@@ -115,19 +119,19 @@ def _in_order(values: Sequence[Any]) -> list[Any]:
 
 
 def _points(
-    scenario: Scenario, key: str, values: Sequence[Any], where: str, learned: str, access: Access | None
+    scenario: Scenario, key: str, values: Sequence[Any], where: str, learned: str | None, access: Access | None
 ) -> Iterator[WhatIfPoint]:
     parts = tuple(key.split("."))
     if not 1 <= len(values) <= MOST_VALUES:
         raise InputError(f"{where}: {key}: must have 1 to {MOST_VALUES} values, got {len(values)}")
-    if parts[0] in NO_PRICES:
+    if parts[0] in NO_PRICES and (learned is not None or parts[0] not in ENDS):
         raise InputError(f"{where}: {key}: {NO_PRICES[parts[0]]}")
     for value in values:
         try:
             point = changed(scenario, [Override(parts, value, where)], access)
         except InputError as error:
             raise InputError(*(_placed(fault, where, key, value) for fault in error.faults)) from None
-        if learning_setting(point) != learned:
+        if learned is not None and learning_setting(point) != learned:
             reason = f"{LEARNED_FROM}: {SWEEP}"
             if key == CODEC or key.startswith(f"{CODEC}."):
                 reason = f"{reason}; {PAYLOADS}"

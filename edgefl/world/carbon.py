@@ -10,10 +10,10 @@ import numpy as np
 from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from edgefl.core.arrays import Floats
-from edgefl.core.data_files import NotReadable, faults_in, timed_rows
+from edgefl.core.data_files import NotReadable, faults_in, number_in, timed_rows
 from edgefl.core.errors import InputError
 from edgefl.core.paths import DataFile
-from edgefl.core.section import IF_GIVEN, Section, fault_at, shown
+from edgefl.core.section import IF_GIVEN, Section, fault_at
 
 J_A_KWH = 3.6e6
 LARGEST_G_KWH = 1e5
@@ -103,18 +103,8 @@ def _read(path: Path, column: str, changed_ns: int) -> tuple[Floats, Floats]:
     """Return the times [n] and intensities [n] of a file; it is read again if it has changed."""
     rows: list[tuple[float, float]] = []
     for row in timed_rows(path, ("time_s",), ("time_s", column)):
-        numbers = []
-        for name in ("time_s", column):
-            try:
-                numbers.append(float(row.cells[name]))
-            except ValueError:
-                raise NotReadable(f"{name}: must be a number, got {shown(row.cells[name])}", row.line) from None
-        time_s, g_kwh = numbers
-        if not np.isfinite(time_s) or not 0 <= g_kwh <= LARGEST_G_KWH:
-            text = (
-                f"{column}: must be from 0 to {LARGEST_G_KWH:g} grams a kilowatt-hour, got {shown(row.cells[column])}"
-            )
-            raise NotReadable(text, row.line)
+        time_s = number_in(row, "time_s")
+        g_kwh = number_in(row, column, least=0.0, most=LARGEST_G_KWH)
         if rows and time_s <= rows[-1][0]:
             raise NotReadable(f"time_s: must be later than the row above, got {row.as_written('time_s')}", row.line)
         rows.append((time_s, g_kwh))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import fmean
@@ -10,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in
+from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in, number_in
 from edgefl.core.errors import InputError
 from edgefl.core.section import shown
 
@@ -44,11 +43,8 @@ def _step(row: CsvRow) -> MeasuredStep:
 
 
 def _positive(row: CsvRow, column: str) -> float:
-    try:
-        value = float(row.cells[column])
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
+    value = number_in(row, column, expected="a number above 0")
+    if value <= 0:
         raise NotReadable(f"{column}: must be a number above 0, got {shown(row.cells[column])}", row.line)
     return value
 

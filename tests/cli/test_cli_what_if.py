@@ -19,7 +19,7 @@ def test_a_table_a_file_and_the_page(shell):
     done = shell("what-if", "out", "--over", BAND, "--over", "devices.tx_power_dbm=10,17")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0].split() == ["time", "energy", "time", "to", "20", "%", "energy", "to", "20", "%"]
+    assert lines[0].split() == ["time", "energy", "time", "to", "20", "%", "energy", "to", "20", "%", "updates"]
     assert lines[1].startswith("this run")
     names = ["radio.bandwidth_hz=1", "radio.bandwidth_hz=4.47", "radio.bandwidth_hz=20"]
     names += ["devices.tx_power_dbm=10", "devices.tx_power_dbm=17"]

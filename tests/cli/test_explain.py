@@ -1,6 +1,7 @@
 """`edgefl explain`: every key, member, column and preset, and other words for them."""
 
 import json
+from pathlib import Path
 
 import pytest
 from example_files import write_example_files
@@ -9,6 +10,8 @@ from edgefl.cli.explanations import explain, text_of
 from edgefl.cli.listing import CATALOGUES
 from edgefl.core.errors import InputError
 from edgefl.results.result_tables import columns_of_files
+from edgefl.runs.emulation import Options
+from edgefl.runs.forecast import forecast
 from edgefl.scenario import load, presets
 from edgefl.scenario.examples import example_of_key
 from edgefl.scenario.key_index import keys_of_members, keys_of_sections
@@ -122,3 +125,9 @@ def test_explain_as_a_command(edgefl):
     assert document["names"][1]["found"][0]["default"] == "0.1"
     assert edgefl("explain", "learning", "rate").stdout == edgefl("explain", "learning_rate").stdout
     assert len(edgefl.refused("explain", "xyzzy", "zyxxy")) == 2
+
+
+@pytest.mark.oracle
+def test_capacity_is_that_of_the_cell_of_the_defaults():
+    priced = dict(forecast(load({}), Options(train=False), Path("nowhere")))
+    assert priced["capacity"] in explain("capacity")[0].meaning

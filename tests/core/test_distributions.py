@@ -120,7 +120,7 @@ def test_column(tmp_path, content):
     ("content", "reason"),
     [
         (b"hz\n", "must hold at least one number"),
-        (b"hz\nnan\n", "all of them finite"),
+        (b"hz\nnan\n", 'hz: must be a number, got "nan"'),
         (b"hz\n-1\n", "must be from"),
     ],
 )

@@ -115,7 +115,7 @@ def test_measured_powers_on_a_grid_are_exact(tmp_path, program, caplog):
     np.testing.assert_allclose(found.path_gain_db[:, :, ::2], GAINS_DB, atol=1e-6)
     np.testing.assert_array_equal(found.los[:, :, ::2], LOS)
     assert found.sites_m is None
-    assert "drive.txt:2: 1 row without a place or rsrp_dbm is left out" in caplog.text
+    assert "drive.txt:2: 1 row(s) without a place or rsrp_dbm, left out" in caplog.text
 
 
 def test_measurements_near_a_grid_point_are_averaged_and_far_ones_leave_it_unknown(tmp_path):
@@ -171,7 +171,7 @@ def turned():
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        ({"path_gain": None}, "lacks path_gain: save them by np.savez"),
+        ({"path_gain": None}, "lacks path_gain; it has .*: save them by np.savez"),
         ({"cell_centers": turned()}, "cell_centers are turned"),
         ({"path_gain": with_gain(np.inf)}, r"a path gain must be finite, and is infinite at \(0, -5\): trace"),
     ],

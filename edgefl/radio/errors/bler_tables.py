@@ -1,6 +1,6 @@
 """Tables of block error rates, as link-level simulators write them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -9,12 +9,10 @@ import numpy as np
 
 from channel import link_adaptation
 from edgefl.core.arrays import Floats
-from edgefl.core.data_files import NotReadable, csv_rows, faults_in, plain_name
-from edgefl.core.section import shown
+from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in, number_in
 
 COLUMNS = ("mcs", "snr_db", "bler")
-BLOCKS = ("blocks", "n_blocks", "num_blocks", "trials", "n_trials", "num_trials", "n_tb", "num_tbs")
-BLOCK_SIZES = ("cbs", "code_block_size", "code_block_bits", "block_size", "block_bits")
+OPTIONAL = ("blocks", "block_bits")  # how many were simulated for a point, and their size
 LARGEST_DB = 200.0
 # A simulation of N blocks misses an error rate p by about (p (1 - p) / N)^(1/2).
 LEAST_BLOCKS = 100  # N where the table does not give it
@@ -47,6 +45,7 @@ class Point(NamedTuple):
     snr_db: float
     error_rate: float
     blocks: float  # simulated
+    block_bits: str  # the cell; empty: unknown
     others: Mapping[str, str]  # the cells of the other columns
 
 
@@ -69,7 +68,8 @@ def read_curves(path: Path, schemes: int, target: float) -> Curves:
 def _read(path: Path, changed_ns: int, schemes: int, target: float) -> Curves:
     """Return the curves of a file, which is read again if it has changed."""
     points: dict[int, list[Point]] = {}
-    for point in _points(path, schemes):
+    for row in csv_rows(path, COLUMNS, OPTIONAL, {}):
+        point = _point(row, schemes)
         points.setdefault(point.scheme, []).append(point)
     if not points:
         raise NotReadable("has no curve: write lines such as 0,-5.5,0.1")
@@ -158,52 +158,32 @@ def _contradicts(points: Sequence[Point], worst: int, expected: float) -> NotRea
 
 def _check_block_sizes(points: Sequence[Point]) -> None:
     """Check that the points of a scheme are of one size of blocks, if the file gives it."""
-    for name, cell in points[0].others.items():
-        if plain_name(name) not in BLOCK_SIZES:
-            continue
-        for point in points:
-            if point.others[name] != cell:
-                text = f"mcs {point.scheme} has blocks of {cell} and of {point.others[name]} ({name})"
-                raise NotReadable(f"{text}: keep the rows of one size", point.line)
+    for point in points:
+        if point.block_bits != points[0].block_bits:
+            text = f"mcs {point.scheme} has blocks of {points[0].block_bits} and of {point.block_bits} bits"
+            raise NotReadable(f"{text}: keep the rows of one size", point.line)
 
 
-def _points(path: Path, schemes: int) -> Iterator[Point]:
-    """Yield the rows of a file."""
-    for row in csv_rows(path, COLUMNS, (), {}):
-        names = {*COLUMNS, *(row.name_of(column) for column in COLUMNS)}
-        others = {name: cell for name, cell in row.cells.items() if name not in names}
-        yield _point(row.line, row.cells, others, schemes)
-
-
-def _point(line: int, cells: Mapping[str, str], others: Mapping[str, str], schemes: int) -> Point:
-    try:
-        index, snr_db, error_rate = (float(cells[column]) for column in COLUMNS)
-    except ValueError:
-        found = shown(",".join(cells[column] for column in COLUMNS))
-        raise NotReadable(f"must be three numbers such as 0,-5.5,0.1, got {found}", line) from None
+def _point(row: CsvRow, schemes: int) -> Point:
+    """Return a row of a file."""
+    index = number_in(row, "mcs")
+    snr_db = number_in(row, "snr_db", least=-LARGEST_DB, most=LARGEST_DB)
+    error_rate = number_in(row, "bler")
     if not (0 <= index < schemes and index.is_integer()):
-        text = f"mcs must be an index of radio.rate.table, from 0 to {schemes - 1}, got {cells['mcs']}"
-        raise NotReadable(text, line)
-    if not abs(snr_db) <= LARGEST_DB:
-        raise NotReadable(f"snr_db must lie within {LARGEST_DB:g} dB, got {snr_db:g}", line)
+        text = f"mcs must be an index of radio.rate.table, from 0 to {schemes - 1}, got {row.cells['mcs']}"
+        raise NotReadable(text, row.line)
     if not -SINGLE_PRECISION <= error_rate <= 1.0 + SINGLE_PRECISION:
-        text = f"bler must lie from 0 to 1, got {cells['bler']}"
+        text = f"bler must lie from 0 to 1, got {row.cells['bler']}"
         if 1.0 < error_rate <= 100.0:
             text = f"{text}: divide percent by 100"
-        raise NotReadable(text, line)
-    error_rate = min(max(error_rate, 0.0), 1.0)
-    return Point(line, int(index), snr_db, error_rate, _blocks(line, others), others)
-
-
-def _blocks(line: int, others: Mapping[str, str]) -> float:
-    """Return the number of blocks that were simulated for a point, if a column gives it."""
-    for name, cell in others.items():
-        if plain_name(name) in BLOCKS:
-            try:
-                count = float(cell)
-            except ValueError:
-                count = 0.0
-            if not 1 <= count < np.inf:
-                raise NotReadable(f"{name} must be the number of blocks of the point, got {shown(cell)}", line)
-            return count
-    return float(LEAST_BLOCKS)
+        raise NotReadable(text, row.line)
+    names = {*row.origins, *(origin.name for origin in row.origins.values())}
+    return Point(
+        row.line,
+        int(index),
+        snr_db,
+        min(max(error_rate, 0.0), 1.0),
+        number_in(row, "blocks", least=1.0) if "blocks" in row.cells else LEAST_BLOCKS,
+        row.cells.get("block_bits", ""),
+        {name: cell for name, cell in row.cells.items() if name not in names},
+    )

@@ -56,9 +56,7 @@ def _array(folder: Path, key: str, name: str) -> npt.NDArray[Any]:
     path = folder / f"{key}_{name}.npz"
     if not path.exists():
         raise NotReadable(f"lacks {path.name}")
-    arrays = read_arrays(path)
-    if key not in arrays:
-        raise NotReadable(f"{path.name} lacks the array {key}")
+    arrays = read_arrays(path, (key,), f"download {path.name} again")
     return np.asarray(arrays[key], dtype=np.float64)
 
 

@@ -104,11 +104,7 @@ def read_map(path: Path) -> GainMap:
 
 @lru_cache(maxsize=4)
 def _read(path: Path, changed_ns: int) -> GainMap:
-    arrays = read_arrays(path)
-    missing = [name for name in NEEDED if name not in arrays]
-    if missing:
-        needs = f"lacks {', '.join(missing)}; it has {', '.join(arrays) or 'nothing'}"
-        raise NotReadable(f"{needs}: make a map with edgefl import-map")
+    arrays = read_arrays(path, NEEDED, "make a map with edgefl import-map")
     try:
         return checked_map(arrays)
     except ValueError as error:
@@ -142,17 +138,21 @@ def checked_map(arrays: Mapping[str, npt.NDArray[Any]]) -> GainMap:
     return GainMap(x_m, y_m, gains_db, los, sites_m, carrier_hz)
 
 
-def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+def read_arrays(path: Path, needed: Iterable[str], remedy: str) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays of a NumPy .npz file.
 
     Raises:
-        NotReadable: it is another file.
+        NotReadable: it is another file, or lacks an array that is needed.
         OSError: it cannot be read.
     """
     try:
         with opened(path) as stream, np.load(stream, allow_pickle=False) as archive:
-            return {name: np.asarray(archive[name]) for name in archive.files}
+            arrays = {name: np.asarray(archive[name]) for name in archive.files}
     except OSError:
         raise
     except Exception:  # noqa: BLE001 - a damaged archive can raise anything
         raise NotReadable("is not a .npz file of plain arrays") from None
+    missing = [name for name in needed if name not in arrays]
+    if missing:
+        raise NotReadable(f"lacks {', '.join(missing)}; it has {', '.join(arrays) or 'nothing'}: {remedy}")
+    return arrays

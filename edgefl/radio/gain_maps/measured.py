@@ -136,10 +136,7 @@ def _measurements(path: Path, options: ImportOptions) -> Iterator[Measurement]:
         sight = _sight(row.cells.get("los"), row.line)
         yield Measurement(x, y, value, row.cells.get("site", ""), sight, in_degrees)
     if left_out:
-        text = f"1 row without a place or {given[0]} is left out"
-        if len(left_out) > 1:
-            text = f"{len(left_out)} rows without a place or {given[0]} are left out"
-        warn_once(f"{path}:{left_out[0]}: {text}")
+        warn_once(f"{path}:{left_out[0]}: {len(left_out)} row(s) without a place or {given[0]}, left out")
 
 
 def _sight(cell: str | None, line: int) -> bool | None:

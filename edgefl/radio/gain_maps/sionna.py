@@ -21,10 +21,7 @@ def read_sionna(path: Path, options: ImportOptions) -> GainMap:
     and `los` [tx, y, x] may be there. A gain is the mean over a bin, and counts at the centre of the bin; it is 0 where
     no path leads.
     """
-    arrays = read_arrays(path)
-    missing = [name for name in ("path_gain", "cell_centers") if name not in arrays]
-    if missing:
-        raise NotReadable(f"lacks {' and '.join(missing)}: save them by {SAVE}")
+    arrays = read_arrays(path, ("path_gain", "cell_centers"), f"save them by {SAVE}")
     gains = np.asarray(arrays["path_gain"], dtype=np.float64)
     centres = np.asarray(arrays["cell_centers"], dtype=np.float64)
     if gains.ndim != DIMENSIONS or centres.shape != (*gains.shape[1:], DIMENSIONS):

@@ -68,7 +68,7 @@ class LinkTrace(Member):
     @property
     def source(self) -> str:
         """Return the name of the recordings in messages, the path of their file."""
-        return "the trace"
+        return str(getattr(self, "path", "the trace"))
 
 
 def held(

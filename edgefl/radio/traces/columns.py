@@ -58,11 +58,6 @@ class Table(NamedTuple):
         return held(device, times_s, [row.down for row in own], [row.up for row in own], are_snrs=self.are_snrs)
 
 
-def as_key(names: Mapping[Named, str]) -> tuple[tuple[str, str], ...]:
-    """Return names of columns as an argument of `read_table`."""
-    return tuple(sorted(names.items()))
-
-
 @lru_cache(maxsize=256)
 def read_table(
     path: Path,

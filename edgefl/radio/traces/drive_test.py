@@ -10,7 +10,7 @@ from edgefl.core.file_lists import files_at, stem_of
 from edgefl.core.paths import DataPath
 from edgefl.core.sample_times import of_folder
 from edgefl.radio.traces.base import LinkTrace, Recording
-from edgefl.radio.traces.columns import DOWNLINK_SNR, RATES, Named, Table, as_key, read_table
+from edgefl.radio.traces.columns import DOWNLINK_SNR, RATES, Named, Table, read_table
 
 
 class DriveTestTrace(LinkTrace):
@@ -35,17 +35,13 @@ class DriveTestTrace(LinkTrace):
         """See LinkTrace."""
         return of_folder([note for log in self._logs() for note in log.notes])
 
-    @property
-    def source(self) -> str:
-        """See LinkTrace."""
-        return str(self.path)
-
     def _logs(self) -> list[Table]:
         with faults_in(self.path):
             files = files_at(self.path, (".csv",))
         kinds = (DOWNLINK_SNR,) if self.values == "snr" else (RATES,)
+        names = tuple(self.columns.items())
         logs = []
         for file in files:
             with faults_in(file):
-                logs.append(read_table(file, file.stat().st_mtime_ns, kinds, as_key(self.columns), stem_of(file)))
+                logs.append(read_table(file, file.stat().st_mtime_ns, kinds, names, stem_of(file)))
         return logs

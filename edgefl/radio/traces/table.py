@@ -7,7 +7,7 @@ from edgefl.core.paths import DataFile
 from edgefl.core.sample_times import shown_time
 from edgefl.core.section import shown
 from edgefl.radio.traces.base import LinkTrace, Recording, unit_notes
-from edgefl.radio.traces.columns import RATES, SNRS, Named, Row, Table, as_key, read_table
+from edgefl.radio.traces.columns import RATES, SNRS, Named, Row, Table, read_table
 
 
 class CsvTrace(LinkTrace):
@@ -37,15 +37,10 @@ class CsvTrace(LinkTrace):
 
     def _read(self) -> Table:
         with faults_in(self.path):
-            table = read_table(self.path, self.path.stat().st_mtime_ns, (RATES, SNRS), as_key(self.columns))
+            table = read_table(self.path, self.path.stat().st_mtime_ns, (RATES, SNRS), tuple(self.columns.items()))
             if self.assign == "by_number":
                 _check_numbers(table.rows)
         return table
-
-    @property
-    def source(self) -> str:
-        """See LinkTrace."""
-        return str(self.path)
 
 
 def _check_numbers(of_device: dict[str, list[Row]]) -> None:

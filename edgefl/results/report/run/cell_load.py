@@ -7,6 +7,7 @@ import numpy as np
 
 from edgefl.core.arrays import Floats
 from edgefl.core.units import BIT_RATE, BYTES, fitting, quantity, score, top
+from edgefl.results.participation import capacity
 from edgefl.results.report.shared import describe, time_charts
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.read import Run
@@ -71,6 +72,7 @@ def caption(run: Run) -> str:
     rates = {way: quantity(bits[way] / time_s, BIT_RATE) for way in bits}
     text = f"On average {score(in_use['down'])} of the downlink's band and {score(in_use['up'])} of the uplink's"
     text += f" were in use{_of_cells(run, time_s)}, and carried {rates['down']} down and {rates['up']} up."
+    text += f" {capacity(run.rounds, _cells(run))}"
     devices = len(np.unique(run.devices["device"]))
     by_device = {way: quantity(bits[way] / 8 / devices, BYTES) for way in bits}
     text += f" A device that took part received {by_device['down']} and sent {by_device['up']} on average."
