@@ -164,6 +164,9 @@ def add_export(verbs: Any) -> None:
     parser.add_argument("--over", metavar="KEY", help="key on the horizontal axis of --figure sweep")
     _add_question(parser, "of a sweep's figures and tables for papers: ")
     _add_choice(parser, tuple(CHOICES))
+    parser.add_argument(
+        "--width", choices=("single", "double"), help="columns of a paper that a figure takes: 3.5 or 7.16 inches"
+    )
     parser.add_argument("--interval", choices=("ci95", "sd"), help="what follows the sign ± and is drawn around means")
     parser.add_argument(
         "--license", metavar="NAME", help="licence of the results in ro-crate and croissant, such as CC-BY-4.0"
@@ -189,7 +192,12 @@ def _export(options: argparse.Namespace) -> int:
     elif options.figure:
         part = ("figure", options.figure)
     sweep_choice = replace(
-        _choice(options), over=options.over, target=options.target, at=options.at, interval=options.interval
+        _choice(options),
+        over=options.over,
+        target=options.target,
+        at=options.at,
+        interval=options.interval,
+        width=options.width,
     )
     here = working_directory()
     folders = [here / folder for folder in options.folders]

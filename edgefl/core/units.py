@@ -20,6 +20,7 @@ class Unit(NamedTuple):
     least: float
 
 
+MOST_IN_UNIT = 1e3  # of two quantities that share a unit
 PLAIN = (Unit("", 1, 0),)
 PERCENT = (Unit("%", 0.01, 0),)  # of fractions
 TIME = (
@@ -98,6 +99,16 @@ def quantity(value: Any, units: Sequence[Unit] = PLAIN) -> str:
         return NO_NUMBER
     unit = fitting(number, units)
     return f"{digits(number / unit.size)} {unit.name}".rstrip()
+
+
+def instead(own: float, other: float, units: Sequence[Unit]) -> str:
+    """Return two quantities in one unit: ``14.3 s instead of 163 s``."""
+    smaller, larger = sorted((own, other))
+    unit = fitting(smaller, units)
+    if larger >= MOST_IN_UNIT * unit.size:
+        unit = fitting(larger, units)
+    texts = [f"{digits(value / unit.size)} {unit.name}".rstrip() for value in (own, other)]
+    return " instead of ".join(texts)
 
 
 def with_unit(name: str, unit: Unit) -> str:

@@ -36,10 +36,10 @@ FAILING = {
 }
 
 
-def exported(folders, form, part=None):
+def exported(folders, form, part=None, choice=None):
     """The bytes of an export of result folders."""
     out = folders[0].parent / "exported"
-    export(folders, form, part, out)
+    export(folders, form, part, out, choice)
     return out.read_bytes()
 
 

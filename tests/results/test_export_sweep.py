@@ -17,6 +17,7 @@ from sweep_folders import ALGORITHMS, BANDWIDTHS, FAILED, NEVER, make, statistic
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.results.export import EXPORT_TABLES, export, paper
+from edgefl.results.export.figures import _draw_sweep
 from edgefl.results.export.paper import PERCENT, PaperMeasure, RunNumber
 from edgefl.results.export.sweep_figure import draw_panel, panels_of
 from edgefl.results.report import write as write_report
@@ -157,7 +158,7 @@ def test_the_figure_has_the_numbers_of_the_statistics(tmp_path):
 @pytest.mark.oracle
 def test_means_have_bands_over_seeds_and_axes_are_logarithmic_where_values_span_decades(tmp_path):
     grid = {"radio.bandwidth_hz": [1_000_000 * 4**power for power in range(5)]}
-    folder = make(tmp_path / "sweep", grid)
+    folder = make(tmp_path / "sweep", grid, seeds=(1, 2, 3, 4))
     write_report([folder], folder / "report.html")
     rows = statistics(folder / "report.html")
     (axes, points), _ = drawn(folder)
@@ -252,8 +253,35 @@ def test_a_condition_leaves_the_other_points_out(tmp_path):
     assert sum(len(panel.points) for panel in panels.panels) == 2 * 2 * 2 * 3
 
 
-def test_intervals_are_standard_deviations_on_request(tmp_path):
+def test_few_seeds_are_dots_and_no_interval(tmp_path):
     folder = make(tmp_path / "sweep", BANDWIDTHS, seeds=(1, 2, 3))
+    (axes, _), _ = drawn(folder, StudyChoice(target="none"))
+    times_s = sorted(load(folder).numbers["time_s"])
+    dots = [line.get_ydata() for line in axes.get_lines() if line.get_marker() == "."]
+    assert sorted(np.concatenate(dots)) == pytest.approx(times_s)
+    assert not [band for band in axes.collections if len(band.get_paths())]
+
+
+@pytest.mark.parametrize(("width", "inches", "across"), [("single", 3.5, 1), ("double", 7.16, 2), (None, 7.16, 2)])
+def test_a_figure_has_the_width_of_one_or_two_columns(tmp_path, width, inches, across):
+    folder = make(tmp_path / "sweep", BANDWIDTHS)
+    figure = _draw_sweep(load(folder), StudyChoice(width=width))
+    assert figure.get_figwidth() == pytest.approx(inches)
+    assert len({axes.get_subplotspec().colspan.start for axes in figure.axes if axes.get_visible()}) == across
+
+
+@pytest.mark.process
+def test_tables_of_runs_have_the_points_that_are_chosen(sweep, tmp_path):
+    whole = pd.read_csv(io.BytesIO(exported([sweep], "csv", ("table", "summary"))))
+    key = load(sweep).keys[0]
+    choice = StudyChoice(where=[f"{key.path}={key.cells[0]}"])
+    part = pd.read_csv(io.BytesIO(exported([sweep], "csv", ("table", "summary"), choice)))
+    assert 0 < len(part) < len(whole)
+    assert part.equals(whole[whole[key.column].astype(str) == key.cells[0]].reset_index(drop=True))
+
+
+def test_intervals_are_standard_deviations_on_request(tmp_path):
+    folder = make(tmp_path / "sweep", BANDWIDTHS, seeds=(1, 2, 3, 4))
     tops = {}
     for interval in ("ci95", "sd"):
         (axes, _), _ = drawn(folder, StudyChoice(interval=interval, target="none"))

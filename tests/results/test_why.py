@@ -142,7 +142,7 @@ def test_key_that_differs_is_named_for_the_part_that_it_acts_on():
     slow = a_method("slow", 7, 2.0, 0.27, 1.5, compute_s=3.0, radio__bandwidth_hz=50e6)
     text = sentences.of_pair(slow, FEDAVG, [0.88])
     assert "because" not in text
-    assert "of 4.77 s instead of 2.27 s (computing 3 s instead of 500 ms)." in text
+    assert "of 4.77 s instead of 2.27 s (computing 3 s instead of 0.5 s)." in text
 
 
 def test_policy_acts_on_all_parts_of_a_round():

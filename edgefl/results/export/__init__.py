@@ -25,6 +25,7 @@ EFFECTS = "effects"  # of the keys of a sweep, also as csv and json
 PAPER_TABLES = ("summary", "targets", EFFECTS)
 PAPER_FIGURES = ("rounds", "time", "energy", "phases", "sweep")
 
+TABLES = {"as_csv", "as_json", "as_parquet"}  # modules with formats of tables of runs
 CHOOSING = {"paper", "figures"}  # modules with formats for which the parts of a sweep can be chosen
 
 
@@ -116,8 +117,11 @@ def export(
         if chosen.module not in CHOOSING:
             from edgefl.results.export.exported_runs import check_options
 
-            check_options(choice, (), "a sweep's figures and tables for papers")
-        write = partial(write, choice=choice)
+            allowed = ("where",) if chosen.module in TABLES else ()
+            check_options(choice, allowed, "a sweep's figures and tables for papers")
+            write = partial(write, where=choice.where)
+        else:
+            write = partial(write, choice=choice)
     if licence is not None and not chosen.licensed:
         raise InputError(f"export: --license {licence}: only with --format ro-crate or croissant: leave it out")
     if chosen.licensed:

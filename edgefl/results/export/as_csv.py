@@ -10,9 +10,9 @@ from edgefl.results.csv_format import spreadsheet_cell
 from edgefl.results.export.tables import export_table
 
 
-def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
+def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str, where: Sequence[str] = ()) -> None:
     """Write a table, by default the table of phases."""
-    table = export_table(folders, part or "phases")
+    table = export_table(folders, part or "phases", where)
     lines = csv.writer(codecs.getwriter("utf-8")(sink), lineterminator="\n")
     lines.writerow([spreadsheet_cell(name) for name in table.columns])
     for row in table.rows:

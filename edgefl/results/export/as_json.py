@@ -11,12 +11,12 @@ from edgefl.results.export.tables import export_table
 from edgefl.results.reader import TableRow, json_of, rows_of
 
 
-def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
+def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str, where: Sequence[str] = ()) -> None:
     """Write a table as a list of objects; without `part` a whole run as an object, or several runs as a list."""
     if part is not None:
-        texts = _row_list(export_table(folders, part).rows)
+        texts = _row_list(export_table(folders, part, where).rows)
     else:
-        runs = exported_runs(folders)
+        runs = exported_runs(folders, where)
         if len(runs) == 1 and runs[0].values is None:
             texts = _whole_run(folders[0], {})
         else:

@@ -14,9 +14,9 @@ ROWS_PER_GROUP = 50_000  # in memory
 ARROW_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
 
 
-def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
+def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str, where: Sequence[str] = ()) -> None:
     """Write a table, by default the table of phases."""
-    table = export_table(folders, part or "phases")
+    table = export_table(folders, part or "phases", where)
     # With explicit types, as a column of the first group may be empty.
     schema = pa.schema([(column, ARROW_TYPES[table.type_of(column)]) for column in table.columns])
     with pq.ParquetWriter(sink, schema) as file:

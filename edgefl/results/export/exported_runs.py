@@ -41,8 +41,8 @@ class KeyColumn(NamedTuple):
         return json.dumps(value)  # a mapping, such as an algorithm with its keys
 
 
-def exported_runs(folders: Sequence[Path]) -> list[ExportedRun]:
-    """Return the runs of result folders; the folder of a sweep stands for its finished runs.
+def exported_runs(folders: Sequence[Path], where: Sequence[str] = ()) -> list[ExportedRun]:
+    """Return the runs of result folders; the folder of a sweep stands for its finished runs at the points of `where`.
 
     Raises:
         InputError: the files of a sweep cannot be read, or none of its runs has finished.
@@ -50,7 +50,9 @@ def exported_runs(folders: Sequence[Path]) -> list[ExportedRun]:
     runs = []
     for folder in folders:
         if is_sweep(folder):
-            runs += _runs_of_sweep(folder)
+            runs += _runs_of_sweep(folder, where)
+        elif where:
+            raise InputError(f"export: --where {' '.join(where)}: {folder} is the folder of one run: leave it out")
         else:
             runs.append(ExportedRun(folder))
     return runs
@@ -115,12 +117,12 @@ def check_options(choice: StudyChoice, allowed: Container[str], remedy: str) -> 
             raise InputError(f"export: --{option} {text}: only with {remedy}: leave it out")
 
 
-def _runs_of_sweep(folder: Path) -> list[ExportedRun]:
+def _runs_of_sweep(folder: Path, where: Sequence[str]) -> list[ExportedRun]:
     study = sweep_alone([folder])
     assert study is not None  # noqa: S101 - the folder is a sweep's
     values = swept_values(folder)
     runs = []
-    for row in sorted(row for rows in study.finished_rows for row in rows):
+    for row in sorted(row for rows in selected(study, where).finished_rows for row in rows):
         name = study.texts["folder"][row]
         if name not in values:
             raise InputError(f"{folder}/sweep.yaml: lists no point with the folder {name!r}")

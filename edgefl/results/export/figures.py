@@ -81,8 +81,8 @@ def write(
     if study is not None and part in {None, SWEEP}:
         _save(_draw_sweep(study, choice), sink, form)
         return
-    check_options(choice, {"where"} if study else set(), "--figure sweep")
-    _save(draw(groups_of(folders, choice.where), part), sink, form)
+    check_options(choice, {"where", "width"} if study else {"width"}, "--figure sweep")
+    _save(draw(groups_of(folders, choice.where), part, choice.width), sink, form)
 
 
 def _save(figure: Figure, sink: IO[bytes], form: str) -> None:
@@ -95,7 +95,7 @@ def _save(figure: Figure, sink: IO[bytes], form: str) -> None:
 def _draw_sweep(study: Study, choice: StudyChoice) -> Figure:
     panels = panels_of(study, choice)
     rows, columns = panels.shape
-    with _figure(rows, max(2, columns), legend_height_in(panels.labels)) as (figure, every_axes):
+    with _figure(rows, columns, legend_height_in(panels.labels), choice.width or "double") as (figure, every_axes):
         grid = np.reshape(every_axes, (rows, -1))
         used = set()
         for number, panel in enumerate(panels.panels):
@@ -120,10 +120,10 @@ def _legend_columns(labels: Sequence[str]) -> int:
     return max(1, min(len(labels), fitting_columns))
 
 
-def draw(groups: Sequence[SeedGroup], part: str | None) -> Figure:
+def draw(groups: Sequence[SeedGroup], part: str | None, width: str | None = None) -> Figure:
     """Return a figure with a line or a bar for each group of runs: one panel at a column's width, or all at a page's.
 
-    The `part` is rounds, time, energy or phases; None stands for all with data.
+    The `part` is rounds, time, energy or phases; None stands for all with data. The `width` is single or double.
 
     Raises:
         InputError: curves were requested, but no run was tested.
@@ -136,8 +136,8 @@ def draw(groups: Sequence[SeedGroup], part: str | None) -> Figure:
     legend_in = 0.0
     if has_legend:
         legend_in = legend_height_in([one.group.label for one in drawn])  # the panels keep their height
-    columns = min(2, len(names))
-    with _figure(math.ceil(len(names) / 2), columns, legend_in) as (figure, panels):
+    columns = 1 if width == "single" else min(2, len(names))
+    with _figure(math.ceil(len(names) / columns), columns, legend_in, width) as (figure, panels):
         for axes, name in zip(panels, names, strict=False):
             if name == ENERGY_BY_PHASE:
                 _draw_energy(axes, drawn)
@@ -149,13 +149,13 @@ def draw(groups: Sequence[SeedGroup], part: str | None) -> Figure:
 
 
 @contextmanager
-def _figure(rows: int, columns: int, legend_in: float) -> Iterator[tuple[Figure, Any]]:
+def _figure(rows: int, columns: int, legend_in: float, width: str | None) -> Iterator[tuple[Figure, Any]]:
     import matplotlib as mpl  # after `require`
 
     from edgefl.results.export.shown_figure import ShownFigure
 
     width_in = PAGE_IN
-    if columns == 1:
+    if width == "single" or (width is None and columns == 1):
         width_in = COLUMN_IN
     # Not by pyplot, which looks for a display and keeps every figure.
     with mpl.rc_context(STYLE):

@@ -21,7 +21,13 @@ from edgefl.results.export.figure_style import (
     wrapped,
 )
 from edgefl.results.report.shared.style import spans_decades
-from edgefl.results.report.sweep.estimates import EstimateColumn, chosen_goal, chosen_measures, estimate_columns
+from edgefl.results.report.sweep.estimates import (
+    EstimateColumn,
+    chosen_goal,
+    chosen_measures,
+    estimate_columns,
+    runs_shown,
+)
 from edgefl.results.report.sweep.measures import measure_title
 from edgefl.results.report.sweep.selection import (
     Layout,
@@ -32,7 +38,7 @@ from edgefl.results.report.sweep.selection import (
     settings_of,
 )
 from edgefl.results.report.sweep.study import Study, SweptKey
-from edgefl.results.statistics import SeedEstimate
+from edgefl.results.statistics import FEWEST_FOR_INTERVAL, SeedEstimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,6 +48,7 @@ MOST_UPRIGHT = 5  # categories whose names fit side by side
 MOST_ABREAST = 4  # panels in a row, where facets follow each other
 LEAST_GAP_IN = 0.24  # between two ticks of an axis
 MARKER_SIZE = 3.5
+COVERED_BY = 1.2  # how much larger the marks of a line are than those of the next one
 BAND_OPACITY = 0.2
 DODGE = 0.5  # of the distance of two categories, over which lines are spread
 
@@ -112,19 +119,20 @@ def panels_of(whole: Study, choice: StudyChoice) -> SweepPanels:
     measures = chosen_measures(estimates, goal, choice.measure, DEFAULT_MEASURES)
     panels: list[SweepPanel] = []
     in_grid = bool(layout.rows or layout.columns)
+    abreast = 1 if choice.width == "single" else 2
     for measure in measures:
         title = measure_title(measure, goal)
         facets = _facets(study, layout)
         first_row = 1 + max((panel.row for panel in panels), default=-1)
         if len(facets) == 1:  # measures stand side by side
-            first_row = len(panels) // 2
+            first_row = len(panels) // abreast
         for number, facet in enumerate(facets):
             row = facet.row
             place = facet.place
             if len(facets) == 1:
-                place = len(panels) % 2
+                place = len(panels) % abreast
             elif not in_grid:
-                row, place = divmod(number, _abreast(len(facets)))
+                row, place = divmod(number, min(_abreast(len(facets)), 2 * abreast))
             column = estimates[measure.name]
             panels.append(SweepPanel(column, title, facet.heading, facet.points, first_row + row, place))
     lines = _lines(study, layout, layout.over)
@@ -225,6 +233,7 @@ def _draw_line(axes: Axes, panels: SweepPanels, panel: SweepPanel, line: SweepLi
     estimates = [panel.column.estimates[point] for point in points]
     mean = np.array([estimate.mean for estimate in estimates]) / size
     half = np.array([_half(panels, estimate) for estimate in estimates]) / size
+    half[[estimate.n < FEWEST_FOR_INTERVAL for estimate in estimates]] = np.nan
     central = np.array([estimate.central for estimate in estimates]) / size
     above = np.array([estimate.above for estimate in estimates]) / size
     is_median = np.isfinite(central) & ~np.isfinite(mean)
@@ -233,13 +242,19 @@ def _draw_line(axes: Axes, panels: SweepPanels, panel: SweepPanel, line: SweepLi
     # Student's t ignores that times and energies are positive.
     low = np.maximum(mean - half, np.min(mean, initial=np.inf, where=np.isfinite(mean)) / 10)
     label = None
+    # Larger below, as a line may cover another one.
+    marker_size = MARKER_SIZE + COVERED_BY * (len(panels.lines) - 1 - panels.lines.index(line))
     if panels.key.numbers is not None:
         axes.fill_between(x, low, mean + half, color=colour, alpha=_opacity(panels), linewidth=0)
         axes.plot(x, central, line.look.line_style, color=colour, label=line.label)
     else:
         axes.errorbar(x, mean, yerr=[mean - low, half], fmt="none", ecolor=colour, elinewidth=0.8, capsize=2)
         label = line.label
-    axes.plot(x, mean, line.look.marker, color=colour, markersize=MARKER_SIZE, label=label)
+    axes.plot(x, mean, line.look.marker, color=colour, markersize=marker_size, label=label)
+    for place, point in zip(x, points, strict=True):
+        # Of few runs each is shown, as on the page: an interval would say little.
+        runs = np.array(runs_shown(study, panel.column, point)) / size
+        axes.plot(np.full(len(runs), place), runs, ".", color=colour, markersize=MARKER_SIZE - 1, alpha=0.5)
     axes.plot(
         x[is_median], central[is_median], line.look.marker, color=colour, markersize=MARKER_SIZE + 1, fillstyle="none"
     )

@@ -55,12 +55,13 @@ def column_type(name: str) -> type:
     return float
 
 
-def export_table(folders: Sequence[Path], kind: str) -> ExportTable:
+def export_table(folders: Sequence[Path], kind: str, where: Sequence[str] = ()) -> ExportTable:
     """Return a table of all runs, with None for missing values.
 
-    With several runs, the first column, `run`, has their folders. Next come the swept keys and seeds of sweeps.
+    Of sweeps only the points of `where`, ``KEY=V,V`` each, count. With several runs, the first column, `run`, has their
+    folders. Next come the swept keys and seeds of sweeps.
     """
-    runs = exported_runs(folders)
+    runs = exported_runs(folders, where)
     tables = [_table(run.folder, kind) for run in runs]
     own = dict.fromkeys(column for table in tables for column in table.columns)
     keys = key_columns(runs, own)

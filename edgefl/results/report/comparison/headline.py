@@ -103,7 +103,7 @@ def _more_tiles(run: Run) -> list[Tile]:
     tiles = []
     for one in run.quantities:
         value = run.value(one)
-        if one.when and value is not None:
+        if one.when and value:
             names = one.sums if one.terms else ()
             terms = [
                 f"{quantity(run.sum(name), one.units)} {title}" for name, title in zip(names, one.terms, strict=True)

@@ -1,6 +1,6 @@
 """The answer in words: how a key changes the time and energy of a goal, and which point is best."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from edgefl.results.report.sweep.measures import (
     p_text,
 )
 from edgefl.results.report.sweep.study import Study
+from edgefl.results.report.why.sentences import listed
 
 
 def answer(study: Study, columns: Mapping[str, EstimateColumn], goal: Goal, number: int) -> list[str]:
@@ -41,10 +42,31 @@ def answer(study: Study, columns: Mapping[str, EstimateColumn], goal: Goal, numb
             sentences.append(effect_sentence(effect, measure_title(column.measure, goal)))
     if not key.has_range or len(study.keys) > 1:
         sentences += [_best_sentence(study, column, column.best, goal) for column in costs if column.best is not None]
-    missed = sum(estimate.reached < estimate.n for estimate in columns[goal.time].estimates)
-    if missed and goal.target:
-        sentences.append(f"At {missed:,} of {len(study.points):,} points not all runs reached {goal.target}.")
     return sentences
+
+
+def reached_sentence(study: Study, columns: Mapping[str, EstimateColumn], goals: Sequence[Goal]) -> str:
+    """Return how many finished runs reached each target; an empty text without targets."""
+    texts = []
+    for goal in goals:
+        estimates = columns[goal.time].estimates
+        runs = sum(estimate.n for estimate in estimates)
+        reached = sum(estimate.reached for estimate in estimates)
+        if goal.target and runs:
+            texts.append(f"{_of(reached, runs)} reached {goal.target}")
+    if not texts:
+        return ""
+    text = listed(texts)
+    missed = f" {study.missed}." if study.missed else ""
+    return f"{text[0].upper()}{text[1:]}.{missed}"
+
+
+def _of(count: int, total: int) -> str:
+    if count == 0:
+        return "none"
+    if count == total:
+        return f"all {total:,} runs"
+    return f"{count:,} of {total:,} runs"
 
 
 def lost_updates_sentence(study: Study, columns: Mapping[str, EstimateColumn]) -> str:

@@ -149,7 +149,9 @@ def effect_sentence(effect: KeyEffect, title: str) -> str:
     difference = matched.difference
     if difference.mean == 0 and difference.half == 0:
         return f"{opening} is the same in all {matched.known:,} known pairs{reach}."
-    facts = [f"{pairs_text(effect)} pairs under {seeds_text(effect)}"]
+    pairs = pairs_text(effect)
+    noun = "pair" if pairs == "1" else "pairs"
+    facts = [f"{pairs} {noun} under {seeds_text(effect)}"]
     if math.isfinite(matched.ratio):
         change = f"is multiplied by {digits(matched.ratio)}"
         if matched.ratio_low < matched.ratio_high < math.inf:

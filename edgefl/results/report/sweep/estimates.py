@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.records.quantities import SHORT_NAMES
 from edgefl.results import statistics
@@ -14,7 +15,7 @@ from edgefl.results.report.sweep.asked import NO_TARGET
 from edgefl.results.report.sweep.measures import RECEIVED, Goal, SweepMeasure, goals, measures
 from edgefl.results.report.sweep.selection import split
 from edgefl.results.report.sweep.study import Study
-from edgefl.results.statistics import Paired, SeedEstimate
+from edgefl.results.statistics import FEWEST_FOR_INTERVAL, Paired, SeedEstimate
 from edgefl.results.targets import target_of
 
 SIGNIFICANCE_LEVEL = 0.05
@@ -111,6 +112,15 @@ def values_by_seed(study: Study, measure: SweepMeasure, point: int) -> dict[int,
     seeds = study.numbers["seed"]
     values = study.numbers[measure.name]
     return {int(seeds[row]): float(values[row]) for row in study.finished_rows[point]}
+
+
+def runs_shown(study: Study, column: EstimateColumn, point: int) -> Floats:
+    """Return the values of a point's few runs; many have an interval, and one is its own mean."""
+    values = np.array(list(values_by_seed(study, column.measure, point).values()), np.float64)
+    known = values[np.isfinite(values)]
+    if column.estimates[point].n >= FEWEST_FOR_INTERVAL or len(known) < 2:
+        return known[:0]
+    return known
 
 
 def _column(study: Study, measure: SweepMeasure) -> EstimateColumn:

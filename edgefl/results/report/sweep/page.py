@@ -15,15 +15,15 @@ from edgefl.results.report.shared.style import DASHES, RUN_COLOURS, Figure, span
 from edgefl.results.report.shared.tables import counted
 from edgefl.results.report.shared.templates import Html
 from edgefl.results.report.shared.views import AXES
-from edgefl.results.report.sweep.answer import answer, lost_updates_sentence
+from edgefl.results.report.sweep.answer import answer, lost_updates_sentence, reached_sentence
 from edgefl.results.report.sweep.curves import SweepCurves
 from edgefl.results.report.sweep.effects_card import baselines_of, effects_tables
 from edgefl.results.report.sweep.estimates import (
     EstimateColumn,
     first_goal,
     more_columns,
+    runs_shown,
     updates_are_lost,
-    values_by_seed,
 )
 from edgefl.results.report.sweep.measures import (
     FINAL_ACCURACY,
@@ -73,7 +73,7 @@ def render(
         keys=study.keys,
         first_axis=layout_of(study, NO_CHOICE).over or 0,
         first_lines=next(iter(layout_of(study, NO_CHOICE).lines), 0),
-        missed=study.missed,
+        reached=reached_sentence(study, columns, every_goal),
         lost_updates=lost_updates_sentence(study, columns),
         answers=_answers(study, columns, every_goal),
         baselines=baselines_of(study),
@@ -200,17 +200,6 @@ def _key_data(key: SweptKey) -> Figure:
     return data
 
 
-def _run_values(study: Study, column: EstimateColumn, point: int, size: float) -> list[float | None]:
-    """Return the values of a point's few runs, in units of this size; many have an interval, one is its own mean."""
-    if column.estimates[point].n >= FEWEST_FOR_INTERVAL:
-        return []
-    values = np.array(list(values_by_seed(study, column.measure, point).values()))
-    known = values[np.isfinite(values)]
-    if len(known) < 2:
-        return []
-    return short(known / size)
-
-
 def _measure_data(study: Study, column: EstimateColumn) -> Figure:
     """Return a measure of all points in one unit: mean with half of its interval, else median, else lower bound.
 
@@ -237,7 +226,7 @@ def _measure_data(study: Study, column: EstimateColumn) -> Figure:
         "half": short(half / size, 3),
         "sd": short(std / size, 3),
         "above": short(above / size),
-        "runs": [_run_values(study, column, point, size) for point in range(len(estimates))],
+        "runs": [short(runs_shown(study, column, point) / size) for point in range(len(estimates))],
         "mean": [estimate.reached == estimate.n for estimate in estimates],
         "text": [estimate_text(estimate, measure) for estimate in estimates],
         "log": bool(known.size and not measure.is_share and spans_decades(known)),

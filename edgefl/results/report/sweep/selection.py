@@ -15,6 +15,7 @@ from edgefl.results.report.sweep.asked import asked
 from edgefl.results.report.sweep.study import Study, StudyPoint, SweptKey, parsed
 
 INTERVALS = ("ci95", "sd")
+WIDTHS = ("single", "double")  # columns of a paper
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class StudyChoice:
     at: str | None = None  # the end of the rounds that count
     measure: Sequence[str] = ()
     interval: str | None = None  # one of `INTERVALS`
+    width: str | None = None  # of a figure: one of `WIDTHS`
 
     @property
     def is_made(self) -> bool:

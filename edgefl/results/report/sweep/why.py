@@ -3,18 +3,19 @@
 from collections.abc import Mapping, Sequence
 
 from edgefl.results.report.shared.read import Run, load
+from edgefl.results.report.shared.style import even_pick
 from edgefl.results.report.sweep.study import Study
 from edgefl.results.report.why import sentences
 from edgefl.results.report.why.sentences import Side
 
-MOST_RUNS = 400  # runs that are read with their devices for these sentences
-NOTE = "These are ratios of means, in which slow settings weigh most. Effects are geometric means over pairs."
+MOST_RUNS = 400  # that are read with their devices for these sentences
+NOTE = "These are means, in which slow settings weigh most. Effects are geometric means over pairs."
 
 Setting = tuple[int, ...]  # the values of the other keys, and the seed
 
 
 def why(study: Study, baselines: Sequence[int]) -> dict[int, list[str]]:
-    """Return for each baseline why the methods take more or less than it; nothing for a study with many runs.
+    """Return for each baseline why the methods take more or less than it; of many runs an even pick counts.
 
     Methods are the values of the method's key, or else of the first key. The sentences are about means over the
     settings of the other keys, and the seeds, at which both have finished, with ``devices.csv`` in their folders.
@@ -23,7 +24,7 @@ def why(study: Study, baselines: Sequence[int]) -> dict[int, list[str]]:
         InputError: a result folder cannot be read, or lies outside the sweep's folder.
     """
     found: dict[int, list[str]] = {baseline: [] for baseline in baselines}
-    if not study.keys or sum(map(len, study.finished_rows)) > MOST_RUNS:
+    if not study.keys:
         return found
     rows = _rows(study, study.method or 0)
     read: dict[int, Run] = {}
@@ -40,6 +41,7 @@ def _against(study: Study, rows: Mapping[int, Mapping[Setting, int]], baseline: 
         settings = [setting for setting in reference if setting in own]
         if level == baseline or not settings:
             continue
+        settings = [settings[place] for place in even_pick(len(settings), MOST_RUNS // len(rows))]
         ours = Side(texts[level], [_run(study, own[setting], read) for setting in settings])
         theirs = Side(texts[baseline], [_run(study, reference[setting], read) for setting in settings])
         found.append(sentences.of_pair(ours, theirs, over="runs"))

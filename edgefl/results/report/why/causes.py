@@ -7,7 +7,7 @@ part. Without either there is none: the sentence stops at the numbers.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from edgefl.core.units import BYTES, NO_NUMBER, quantity
+from edgefl.core.units import BYTES, NO_NUMBER, instead
 from edgefl.results.differing_keys import KEYS_NOT_IN_LABELS
 from edgefl.results.report.shared import describe
 from edgefl.results.report.why.decomposition import Decomposition
@@ -87,17 +87,12 @@ def _bytes(ways: Sequence[str], own: Decomposition, reference: Decomposition, *,
         return []
     same_both_ways = _same(own.bytes_down, own.bytes_up) and _same(reference.bytes_down, reference.bytes_up)
     if len(differing) == len(TRANSFERS) and same_both_ways:
-        return [f"it sends {_instead(sizes['upload'])} each way"]
+        return [f"it sends {instead(*sizes['upload'], BYTES)} each way"]
     clauses = []
     for way, verb in (("download", "receive"), ("upload", "send")):
         if way in differing and way in ways:
-            clauses.append(f"its devices {verb} {_instead(sizes[way])}")
+            clauses.append(f"its devices {verb} {instead(*sizes[way], BYTES)}")
     return clauses
-
-
-def _instead(sizes: tuple[float, float]) -> str:
-    own, reference = sizes
-    return f"{quantity(own, BYTES)} instead of {quantity(reference, BYTES)}"
 
 
 def _differs(own: float, reference: float, *, more: bool) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from edgefl.core.units import ENERGY, TIME, Unit, digits, percent, quantity
+from edgefl.core.units import ENERGY, TIME, Unit, digits, instead, percent, quantity
 from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.tables import counted
 from edgefl.results.report.why import causes, decomposition
@@ -72,6 +72,8 @@ def of_pair(own: Side, reference: Side, accuracies: Sequence[float] = (), *, ove
     if parts is None or other is None or not other.time.total:
         return ""
     text = ""
+    # The effects of a study are geometric means over pairs: a ratio of means would be a second one of the same fact.
+    has_ratio = over == "seeds"
     counts = dict.fromkeys((str(len(own.runs)), str(len(reference.runs))))
     if len(runs) > 2:
         text = f"Means over {' and '.join(counts)} {over}: "
@@ -80,15 +82,18 @@ def of_pair(own: Side, reference: Side, accuracies: Sequence[float] = (), *, ove
         text += f"A round of {own.name} takes {_times(parts.time.each, other.time.each)} one of {reference.name}: "
         text += _each(parts.time, other.time, TIME)
     else:
-        text += f"To {percent(accuracy)}, {own.name} takes {_times(parts.time.total, other.time.total)} "
-        text += f"{reference.name}: {_product('round', parts.time, other.time, TIME)}"
+        times = _times(parts.time.total, other.time.total)
+        if not has_ratio:
+            times = f"{instead(parts.time.total, other.time.total, TIME)} with"
+        text += f"To {percent(accuracy)}, {own.name} takes {times} {reference.name}: "
+        text += _product("round", parts.time, other.time, TIME)
     # Updates that overlap have no phases by round that could be set against those of rounds.
     if parts.in_rounds == other.in_rounds:
         keys = causes.differences(own.runs[0].scenario, reference.runs[0].scenario)
         text += _reasons(parts, other, keys)
     text += f"{_lost(parts, other)}."
     if parts.energy.total and other.energy.total:
-        text += f" {_energy(parts.energy, other.energy, whole=accuracy is not None)}."
+        text += f" {_energy(parts.energy, other.energy, whole=accuracy is not None, has_ratio=has_ratio)}."
     return text
 
 
@@ -155,10 +160,13 @@ def _lost(own: Decomposition, other: Decomposition) -> str:
     return f"; {percent(round(share, 3))} of its updates are used instead of {percent(round(other_share, 3))}"
 
 
-def _energy(own: Factors, other: Factors, *, whole: bool) -> str:
+def _energy(own: Factors, other: Factors, *, whole: bool, has_ratio: bool) -> str:
     """Return how the energy up to a target, or that of a participation, differs from another one."""
     if whole:
-        text = f"It takes {_times(own.total, other.total, 'as much')} energy: "
+        times = instead(own.total, other.total, ENERGY)
+        if has_ratio:
+            times = f"{_times(own.total, other.total, 'as much')} energy"
+        text = f"It takes {times}: "
         text += _product("participation", own, other, ENERGY)
     else:
         text = f"A participation takes {_times(own.each, other.each, 'as much')} energy: {_each(own, other, ENERGY)}"
@@ -210,17 +218,14 @@ def _product(noun: str, own: Factors, other: Factors, units: Sequence[Unit]) -> 
 def _each(own: Factors, other: Factors, units: Sequence[Unit]) -> str:
     if _alike(own.each, other.each):
         return f"{quantity(own.each, units)} each"
-    return f"{quantity(own.each, units)} instead of {quantity(other.each, units)}"
+    return instead(own.each, other.each, units)
 
 
 def _changes(parts: Sequence[str], own: Factors, other: Factors, units: Sequence[Unit]) -> str:
     """Return parts in brackets, such as ``(upload 3 s instead of 1.5 s)``; an empty text without any."""
     if not parts:
         return ""
-    texts = []
-    for part in parts:
-        other_text = quantity(other.parts[part], units)
-        texts.append(f"{WORDS[part]} {quantity(own.parts[part], units)} instead of {other_text}")
+    texts = [f"{WORDS[part]} {instead(own.parts[part], other.parts[part], units)}" for part in parts]
     return f" ({', '.join(texts)})"
 
 
