@@ -72,7 +72,7 @@ def test_a_target_that_is_asked_later_costs_what_a_sweep_with_it_says(study, tmp
 
 
 @pytest.mark.process
-def test_what_counts_until_an_end_is_what_a_shorter_run_has(study, tmp_path):
+def test_until_an_end_a_run_counts_as_a_shorter_one_does(study, tmp_path):
     other = rows_of(tmp_path, rounds=5)
     whole = [*MEASURES, "accuracy", "received", "wasted", "bytes_up"]
     cut = edgefl.compare(study, at="5rounds", measures=whole)
@@ -114,7 +114,7 @@ def test_where_every_target_is_missed_another_one_is_proposed_and_said(study, tm
 @given(st.lists(st.floats(0, 1, allow_nan=False), min_size=1, max_size=9), st.sampled_from(["<", "<=", ">", ">="]))
 def test_the_first_round_that_meets_a_limit_counts(values, sign):
     limit = values[len(values) // 2]
-    number = np.arange(len(values))  # the first round is an extra one, whose model is no result
+    number = np.arange(len(values))  # the first round is an extra one, whose model does not count
     columns = {"round": number, "time_s": 2.0 * number, "energy_j": 3.0 * number, "test_accuracy": np.ones(len(values))}
     target = target_of(f"some_loss {sign} {limit!r}")
     met = {"<": float.__lt__, "<=": float.__le__, ">": float.__gt__, ">=": float.__ge__}[sign]
