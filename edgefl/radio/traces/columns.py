@@ -103,7 +103,9 @@ def _kind(path: Path, kinds: tuple[Columns, ...], names: Mapping[str, str]) -> C
     first = next(csv_rows(path, (), optional, names), None)
     found = [kind for kind in named if first is not None and not first.cells.keys().isdisjoint(kind.names)]
     if len(found) > 1:
-        raise NotReadable("has columns of both rates and SNRs: say which with columns", 1)
+        raise NotReadable(
+            "has columns of both rates and SNRs: say which count, such as columns: {uplink_bps: uplink_bps}", 1
+        )
     return (found or kinds)[0]
 
 
