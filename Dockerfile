@@ -9,7 +9,7 @@ FROM python:3.12-slim@sha256:dddfd7e07f9d15aeeca61529320492139d21cac7f0070c00609
 # PyTorch's wheels for processors, in a layer of their own: it is built anew only when versions change.
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 WORKDIR /opt/edgefl
-COPY constraints.txt ./
+COPY packaging/constraints.txt ./
 RUN pip install --no-cache-dir --constraint constraints.txt --index-url "$TORCH_INDEX" --no-deps torch torchvision
 
 COPY pyproject.toml README.md LICENSE ./

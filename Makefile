@@ -16,30 +16,30 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 # What edgefl needs to run, without what its development needs.
 light: .venv/.light
 
-.venv/.light: pyproject.toml constraints.txt
+.venv/.light: pyproject.toml packaging/constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "edgefl needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
 	@case "$(TORCH)" in default|cpu) ;; *) echo "TORCH=$(TORCH) is unknown: leave it out, or write TORCH=cpu"; exit 1;; esac
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 # Without dependencies, which all come from the package index below: no name is looked for in two places.
 ifeq ($(TORCH),cpu)
-	$(PIP) --constraint constraints.txt --index-url $(TORCH_INDEX) --no-deps torch torchvision
+	$(PIP) --constraint packaging/constraints.txt --index-url $(TORCH_INDEX) --no-deps torch torchvision
 endif
-	$(PIP) --constraint constraints.txt --editable '.[compiled]'
+	$(PIP) --constraint packaging/constraints.txt --editable '.[compiled]'
 	@touch $@
 
 # The rest comes on top of the light installation; PyTorch stays as it is.
 setup: .venv/.ready
 
 .venv/.ready: .venv/.light
-	$(PIP) --constraint constraints.txt --editable '.[dev]'
+	$(PIP) --constraint packaging/constraints.txt --editable '.[dev]'
 	@touch $@
 
-# The same versions, each file held against its SHA-256: pip refuses what is not as it was when requirements/locked.txt was written.
+# The same versions, each file held against its SHA-256: pip refuses what is not as it was when locked.txt was written.
 # edgefl itself is not in that file, so it comes second, with nothing else to download.
 setup-locked:
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(PIP) --require-hashes --requirement requirements/locked.txt
+	$(PIP) --require-hashes --requirement packaging/requirements/locked.txt
 	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch .venv/.light .venv/.ready
 
@@ -47,10 +47,10 @@ setup-locked:
 lock: .venv/.ready
 	$(BIN)/python -m venv build/lock
 	build/lock/bin/python -m pip install --quiet --disable-pip-version-check uv
-	build/lock/bin/uv pip compile pyproject.toml requirements/build.in --extra dev --constraint constraints.txt --universal --python-version 3.11 \
-		--generate-hashes --no-header --no-annotate --output-file requirements/locked.txt
-	build/lock/bin/uv pip compile requirements/release.in --constraint constraints.txt --universal --python-version 3.11 \
-		--generate-hashes --no-header --no-annotate --output-file requirements/release.txt
+	build/lock/bin/uv pip compile pyproject.toml packaging/requirements/build.in --extra dev --constraint packaging/constraints.txt --universal --python-version 3.11 \
+		--generate-hashes --no-header --no-annotate --output-file packaging/requirements/locked.txt
+	build/lock/bin/uv pip compile packaging/requirements/release.in --constraint packaging/constraints.txt --universal --python-version 3.11 \
+		--generate-hashes --no-header --no-annotate --output-file packaging/requirements/release.txt
 
 demo: light
 	$(BIN)/edgefl run scenarios/quickstart.yaml -o results/demo --overwrite
@@ -118,10 +118,10 @@ workflows:
 	build/workflows/bin/actionlint
 	build/workflows/bin/zizmor --offline --pedantic .github
 
-# dist/: the wheel and the sources. Each file of what builds them must have the SHA-256 in requirements/release.txt.
+# dist/: the wheel and the sources. Each file of what builds them must have the SHA-256 in packaging/requirements/release.txt.
 wheel:
 	$(PYTHON) -m venv build/wheel
-	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/release.txt
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement packaging/requirements/release.txt
 	build/wheel/bin/python -m hatchling build --directory dist
 
 # V=0.4.0: the version and its date in all files that name them, and the fragments of changes/ as its section of CHANGELOG.md.
@@ -142,14 +142,14 @@ docs: setup
 
 # NAMES="0.4 latest": the site as a version of that name and its aliases, committed to the branch gh-pages by mike.
 versioned-docs: setup
-	PATH="$(CURDIR)/$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 mike deploy --config-file mkdocs-versions.yml --update-aliases $(NAMES)
+	PATH="$(CURDIR)/$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 SITE_VERSIONS=mike mike deploy --update-aliases $(NAMES)
 
 # The pictures of the documentation, taken from pages of runs that are made for them; needs Chromium and chromedriver.
 pictures: setup
 	$(BIN)/python docs/pictures/take.py
 	$(BIN)/python docs/pictures/charts.py
 
-# The notebooks, executed and written back with their outputs; the numbers in the tutorial's boxes likewise.
+# The notebooks, executed and written back with their outputs, and the numbers in the tutorial's boxes.
 notebooks: setup
 	$(BIN)/python docs/notebooks/execute.py
 	$(BIN)/python tests/cases/lessons.py docs/tutorial/*.md docs/tasks/*.md

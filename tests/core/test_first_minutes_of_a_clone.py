@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-INSTALL = "pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable"
+CONSTRAINT = "--constraint packaging/constraints.txt"
+INSTALL = f"pip install --quiet --disable-pip-version-check --no-compile {CONSTRAINT} --editable"
 LIGHT = f"{INSTALL} .[compiled]"
 FULL = f"{INSTALL} .[dev]"
 RUN = "run scenarios/quickstart.yaml -o results/demo --overwrite"
@@ -21,8 +22,9 @@ class Clone:
 
     def __init__(self, folder):
         self.folder = folder
-        for name in ("Makefile", "pyproject.toml", "constraints.txt"):
-            shutil.copy(ROOT / name, folder)
+        (folder / "packaging").mkdir()
+        for name in ("Makefile", "pyproject.toml", "packaging/constraints.txt"):
+            shutil.copy(ROOT / name, folder / name)
         (folder / ".venv").mkdir()
         (folder / "bin").mkdir()
         for name in ("python", "edgefl"):
@@ -74,4 +76,4 @@ def test_wheels_without_cuda_come_first_and_alone_from_their_index(clone):
     lines, _, _ = clone.make("demo", "TORCH=cpu")
     assert lines[1:] == [LIGHT, *DEMO]
     assert "--index-url https://download.pytorch.org/whl/cpu --no-deps torch torchvision" in lines[0]
-    assert "--constraint constraints.txt" in lines[0]
+    assert CONSTRAINT in lines[0]

@@ -1,10 +1,11 @@
-"""requirements/locked.txt has the versions of constraints.txt, all that edgefl asks for, and a SHA-256 of each file."""
+"""The locked requirements have the versions of constraints.txt, all that edgefl asks for, and hashes of all files."""
 
 import re
 import tomllib
 from pathlib import Path
 
 HOME = Path(__file__).parents[2]
+PACKAGING = HOME / "packaging"
 ENTRY = re.compile(r"([A-Za-z0-9._-]+)==([^ ;]+)( ; [^\\]+)?((?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n")
 
 
@@ -19,7 +20,7 @@ def locked():
 
 
 def text():
-    return (HOME / "requirements" / "locked.txt").read_text()
+    return (PACKAGING / "requirements" / "locked.txt").read_text()
 
 
 def test_each_line_is_a_version_with_its_hashes_and_nothing_else():
@@ -28,7 +29,7 @@ def test_each_line_is_a_version_with_its_hashes_and_nothing_else():
 
 
 def test_build_tools_of_a_release_have_the_same_hashes():
-    release = (HOME / "requirements" / "release.txt").read_text()
+    release = (PACKAGING / "requirements" / "release.txt").read_text()
     entries = [entry[0] for entry in ENTRY.finditer(release)]
     assert "".join(entries) == release
     assert {normalised(ENTRY.match(entry)[1]) for entry in entries} >= {"hatchling", "pathspec", "pluggy"}
@@ -43,7 +44,7 @@ def test_the_base_of_the_image_is_one_and_the_same():
 
 
 def test_the_versions_are_those_of_constraints():
-    lines = (HOME / "constraints.txt").read_text().splitlines()
+    lines = (PACKAGING / "constraints.txt").read_text().splitlines()
     pinned = dict(line.split("==") for line in lines if line and not line.startswith("#"))
     versions = locked()
     for name, version in pinned.items():
@@ -53,7 +54,7 @@ def test_the_versions_are_those_of_constraints():
 def test_nothing_that_edgefl_asks_for_is_missing():
     project = tomllib.loads((HOME / "pyproject.toml").read_text())["project"]
     asked = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
-    build = (HOME / "requirements" / "build.in").read_text().splitlines()
+    build = (PACKAGING / "requirements" / "build.in").read_text().splitlines()
     asked += [line for line in build if not line.startswith("#")]
     names = {normalised(re.match(r"[A-Za-z0-9._-]+", line)[0]) for line in asked}
     assert names <= locked().keys()
