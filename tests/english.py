@@ -25,7 +25,7 @@ SUFFIXES = (".py", ".md", ".yaml", ".yml", ".toml")
 
 # "is no longer" is fine, and so is "there is no".
 COMPARED = "longer|shorter|later|earlier|larger|smaller|higher|lower|wider|faster|slower|further|better|more|less|worse"
-# Each pattern with the words to use in its place.
+# Each pattern with the words to use instead.
 STRANGE = {
     r"nobody|no one": "no device, no user, none, or the sentence turned round",
     r"somebody|anybody|someone|anyone": "a user, a device, any reader",
@@ -33,6 +33,8 @@ STRANGE = {
     r"whoever|whomever|whatsoever": "a device that, a user who",
     r"whom": "that, or the sentence turned round",
     r"anew": "again",
+    r"in place of": "instead of",
+    r"likewise": "also, too",
     r"in the mean(?! of\b)": "on average",
     r"in vain": "without effect, or what happened",
     r"of alike": "of equal, of similar",

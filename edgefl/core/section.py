@@ -307,7 +307,7 @@ def sentence(item: ErrorDetails) -> str:
 
 
 def _bound(value: Any) -> Any:
-    """Return a bound as a message has it: 2^63 in place of 9223372036854775808; other values unchanged."""
+    """Return a bound as a message has it: 2^63 instead of 9223372036854775808; other values unchanged."""
     if not isinstance(value, int | float):
         return value
     if isinstance(value, int) and value > LONGEST_BOUND and value.bit_count() == 1:
@@ -316,7 +316,7 @@ def _bound(value: Any) -> Any:
 
 
 def _instead(item: ErrorDetails) -> str:
-    """Return what to write in place of a value, as the end of a sentence; "" if that is unknown."""
+    """Return what to write instead of a value, as the end of a sentence; "" if that is unknown."""
     value = item["input"]
     match item["type"]:
         case "literal_error":

@@ -91,7 +91,7 @@ class SweepFile(Section):
     base: str  # Scenario file, relative to the sweep file, or the name of one that comes with edgefl.
     # Name of the sweep, and of its folder in results/.
     name: Annotated[str, Field(pattern=r"^[\w-][\w .-]{0,99}$")] | None = None
-    set: dict[DottedKey, Any] = Field(default_factory=dict)  # Keys that all points have in place of the base's.
+    set: dict[DottedKey, Any] = Field(default_factory=dict)  # Keys that all points have instead of the base's.
     # Values of each key, combined with each value of the others.
     grid: dict[DottedKey, Values] = Field(default_factory=dict)
     zip: dict[DottedKey, Values] = Field(default_factory=dict)  # Values that go together, lists of equal length.
@@ -222,7 +222,7 @@ def load_sweep(
     base: Path | Mapping[str, Any] | None = None
     if isinstance(source, Mapping) and isinstance(raw.get("base"), Mapping):
         base = raw["base"]
-        raw["base"] = "mapping"  # in place of a file's name
+        raw["base"] = "mapping"  # instead of a file's name
     try:
         file = SweepFile.model_validate(raw)
     except ValidationError as error:

@@ -94,7 +94,7 @@ SWEEP = "base: s.yaml\ngrid: {radio.bandwidth_hz: [5e6, 10e6]}\n"
 
 
 def npz(**changes: Any) -> bytes:
-    """Return a data set of 30 samples with other arrays in place of some; None leaves one out."""
+    """Return a data set of 30 samples with other arrays instead of some; None leaves one out."""
     samples = np.zeros((30, 4), np.float32)
     labels = np.arange(30) % 3
     arrays = {"train_x": samples, "train_y": labels, "test_x": samples, "test_y": labels, **changes}
@@ -192,8 +192,8 @@ PYTHON = {
         lambda: edgefl.what_if("nope", {"radio.bandwidth_hz": "100e6..5e6"}), "over", "smaller"
     ),
     "a number among overrides": python(lambda: edgefl.run("s.yaml", overrides=[5]), "overrides", "5 in the list"),
-    "results in place of a file": python(lambda: edgefl.run("s.yaml", train=False, out="s.yaml"), "s.yaml", "out="),
-    "a file in place of results": python(lambda: edgefl.read("s.yaml"), "s.yaml", "name the folder of a run"),
+    "a file as folder of results": python(lambda: edgefl.run("s.yaml", train=False, out="s.yaml"), "s.yaml", "out="),
+    "a file instead of results": python(lambda: edgefl.read("s.yaml"), "s.yaml", "name the folder of a run"),
     "a grid of a mapping as a list": python(
         lambda: edgefl.sweep({"base": "s.yaml", "grid": [{"rounds": [1]}]}), "sweep: grid", "key: value"
     ),

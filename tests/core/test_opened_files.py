@@ -71,7 +71,7 @@ def test_pipes_and_devices_are_refused(tmp_path, read):
             read(endless)
 
 
-def test_pipe_in_place_of_a_lock_does_not_block(tmp_path):
+def test_pipe_instead_of_a_lock_does_not_block(tmp_path):
     os.mkfifo(tmp_path / "lock")
     assert not is_locked(tmp_path / "lock")
 

@@ -138,7 +138,7 @@ def test_lock_keeps_earlier_files(tmp_path):
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["a"]
 
 
-def test_a_file_in_place_of_a_lock_is_neither_locked_nor_removed(tmp_path):
+def test_a_file_instead_of_a_lock_is_neither_locked_nor_removed(tmp_path):
     lock = tmp_path / "lock"
     lock.write_bytes(b"mine")
     with pytest.raises(InputError), alone(lock):

@@ -222,7 +222,7 @@ class TestTwoPhases:
 
     @pytest.mark.parametrize("policy", list(POLICIES))
     @pytest.mark.oracle
-    def test_models_that_do_not_meet_in_a_mean_go_on_likewise(self, policy, tmp_path):
+    def test_models_that_are_not_averaged_go_on_too(self, policy, tmp_path):
         """With one device, as the order of several depends on the round."""
         model = {"kind": "mlp", "hidden": [8]}
         check_phases({**SWAP, "at_round": [4]}, tmp_path, model=model, devices={"count": 1}, **POLICIES[policy])

@@ -237,7 +237,7 @@ def test_losses_named_as_in_programs_get_the_path_to_write(name):
 
 
 @pytest.mark.parametrize("key", ["model", "training.loss"])
-def test_object_in_place_of_a_class_is_named(key):
+def test_object_instead_of_a_class_is_named(key):
     section, _, inner = key.partition(".")
     given = {"model": nn.Linear(4, 3), "training.loss": nn.CrossEntropyLoss()}[key]
     for value in (given, {"kind": given}):

@@ -359,7 +359,7 @@ def test_gpx_that_was_recorded_backwards_is_refused(tmp_path):
         track_of(gpx(tmp_path / "t.gpx", [[[(0.0, at(59)), (0.0, at(34))]]]), 1)
 
 
-def test_gap_s_decides_in_place_of_segments(tmp_path):
+def test_gap_s_decides_instead_of_segments(tmp_path):
     """Receivers begin a segment after each second without a fix; a long pause within one is an absence."""
     path = gpx(tmp_path / "t.gpx", [[[(0.0, at(0)), (0.0, at(9))], [(0.0, at(11)), (0.001, at(500))]]])
     track = track_of(path, 1, gap_s=30)

@@ -286,7 +286,7 @@ def test_values_in_other_units_are_mentioned(tmp_path, columns, row, message):
     assert [message in note for note in notes] == [True] * bool(message)
 
 
-def test_a_throughput_log_in_place_of_mahimahi_is_refused(tmp_path):
+def test_a_throughput_log_instead_of_mahimahi_is_refused(tmp_path):
     (tmp_path / "log").write_text("0.0 2.31\n0.5 3.31\n")
     files = [{"downlink": str(tmp_path / "log"), "uplink": str(tmp_path / "log")}]
     trace = {"kind": "mahimahi", "files": files}
