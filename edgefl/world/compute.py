@@ -6,8 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from edgefl.core.arrays import Floats
+from edgefl.core.arrays import Floats, Ids
 from edgefl.core.returns import Array, called
+from edgefl.core.streams import Streams
 from edgefl.world.dvfs import Dvfs, Work
 
 UploadEstimate = Callable[[Floats, slice], Floats]
@@ -44,6 +45,23 @@ def cpu_power_w(cpu_hz: Floats, flops_per_cycle: Floats, capacitance: Floats, st
     operation = np.ones(len(cpu_hz))  # so that the power cannot differ from energy over time
     energy_j = compute_j(operation, cpu_hz, flops_per_cycle, capacitance, static_w)
     return energy_j / compute_s(operation, flops_per_s(cpu_hz, flops_per_cycle))
+
+
+class Jitter:
+    """Training times vary from round to round, by whatever else a processor does.
+
+    The factors are lognormal with mean 1 and given variation [devices], each a function of (seed, device, round).
+    """
+
+    def __init__(self, variation: Floats, streams: Streams) -> None:
+        self._sigma = np.sqrt(np.log1p(variation**2))
+        self._streams = streams
+
+    def factors(self, ids: Ids, index: int) -> Floats:
+        """Return the factors [n] of devices [n] in round `index`."""
+        sigma = self._sigma[ids]
+        drawn = self._streams.normal("computing", ids, index)
+        return np.asarray(np.exp(sigma * drawn - sigma**2 / 2))
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,9 @@ from edgefl.world.bit_energy import bits_j
 from edgefl.world.cells_section import Cells
 from edgefl.world.churn import Presence
 from edgefl.world.churn.within_coverage import within_coverage
-from edgefl.world.compute import LocalComputation, UploadEstimate, compute_s, cpu_power_w, flops_per_s
+from edgefl.world.compute import Jitter, LocalComputation, UploadEstimate, compute_s, cpu_power_w, flops_per_s
 from edgefl.world.control import BY_SCENARIO, Control
 from edgefl.world.devices_section import Devices
-from edgefl.world.jitter import Jitter
 from edgefl.world.mobility import Mobility
 from edgefl.world.mobility.base import Track
 from edgefl.world.power_control import PowerControl

@@ -7,7 +7,7 @@ from edgefl.reproductions.comparison import compare
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.plan import plan
 from edgefl.reproductions.records import Row
-from edgefl.reproductions.same_seeds import seed_notes
+from edgefl.reproductions.remarks import seed_notes
 
 
 def compared(folder, seeds_of, text=PARABOLA):

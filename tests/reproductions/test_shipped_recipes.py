@@ -10,7 +10,7 @@ from edgefl.reproductions.library import Library
 from edgefl.reproductions.needs import needs
 from edgefl.reproductions.plan import plan
 from edgefl.reproductions.records import read_rows
-from edgefl.reproductions.same_seeds import seed_notes
+from edgefl.reproductions.remarks import seed_notes
 from edgefl.reproductions.scenarios import scenario_of
 
 LIBRARY = Library()

@@ -1,4 +1,4 @@
-"""The population over time, against the columns of rounds.csv."""
+"""The population over time and the handovers of each round, against the columns of rounds.csv."""
 
 import numpy as np
 import pytest
@@ -45,3 +45,14 @@ def test_sessions_are_marked(result):
     run = load(with_rounds(result(rounds=9), session=lambda n: 1 + n // 4, **POPULATION))
     marks = [shape["x0"] for shape in population.figure(run)["layout"]["shapes"]]
     assert marks == pytest.approx(run.rounds["time_s"][[2, 6]], rel=1e-4)
+
+
+def test_each_round_has_a_bar_of_its_handovers(result):
+    run = load(with_rounds(result("some"), handovers=lambda n: n % 4))
+    assert named(population.handovers_card(run, [run]).figure, "handovers")["y"] == run.rounds["handovers"].tolist()
+
+
+def test_a_run_without_handovers_has_no_card(result):
+    for folder in (with_rounds(result("none"), handovers=lambda _: 0), result("off")):
+        run = load(folder)
+        assert population.handovers_card(run, [run]) is None

@@ -6,18 +6,22 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 import yaml
 
 import edgefl
+from edgefl.core.plugin_import import Access, NotImported
 from edgefl.learning.record import Pace
 from edgefl.records.quantities import WHAT_IF_COLUMNS
 from edgefl.results import writer
 from edgefl.results.integrity import check_all
 from edgefl.results.what_if_table import read_table
+from edgefl.runs.assembly import rehearse
 from edgefl.runs.known_learning import RowsOfRun
 from edgefl.runs.what_if_points import parse_over
+from edgefl.scenario import load
 
 BASE = {
     "name": "small",
@@ -382,3 +386,11 @@ def test_outcomes_belong_to_the_commands_of_the_run():
     known.close_keys()
     assert known.outcome("own") == first
     assert known.outcome("other") is None  # else it would be taken for the second round
+
+
+def test_an_algorithm_that_was_not_imported_is_not_asked(tmp_path):
+    file = tmp_path / "own.yaml"
+    asked = {"radio.bandwidth_hz": [10e6, 20e6]}
+    file.write_text(yaml.safe_dump({"rounds": 2, "algorithm": "nowhere:Mine", "report": {"what_if": asked}}))
+    with suppress(NotImported):
+        rehearse(load(file, access=Access(mode="skip")))

@@ -13,8 +13,8 @@ import edgefl
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.scenario import load
+from edgefl.world.compute import Jitter
 from edgefl.world.compute_law import ComputeLaw, ForwardCounts
-from edgefl.world.jitter import Jitter
 from edgefl.world.measured_times import read_measured, step_s_of
 from edgefl.world.throttling import Heat, hot_s
 

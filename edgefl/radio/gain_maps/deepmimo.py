@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgefl.core.arrays import Floats, Ids
 from edgefl.core.data_files import NotReadable
 from edgefl.core.files import read_text
 from edgefl.radio.gain_maps.gain_map import NO_PATH_DB, GainMap, read_arrays
-from edgefl.radio.gain_maps.grid import grid_of
 from edgefl.radio.gain_maps.options import ImportOptions
 
 POWER_FILE = re.compile(r"power_(t\d+_tx\d+)_r(\d+)\.npz")
 LINE_OF_SIGHT = 0  # the code of a path without interactions, in `inter`
+ROUNDING_M = 1e-3  # coordinates closer than this are one: ray tracers write them with 32 bits
+MOST_POINTS = 100  # grid points for each point given: more of them were never on a grid
 
 
 def read_deepmimo(folder: Path, options: ImportOptions) -> GainMap:
@@ -37,7 +39,7 @@ def read_deepmimo(folder: Path, options: ImportOptions) -> GainMap:
         )
     names = [f"{match[1]}_r{match[2]}" for match in files if int(match[2]) == chosen]
     points_m = _array(folder, "rx_pos", names[0])[:, :2]
-    x_m, y_m, columns, rows = grid_of(points_m)
+    x_m, y_m, columns, rows = _grid_of(points_m)
     gains_db = np.full((len(names), len(y_m), len(x_m)), np.nan)
     los = np.zeros(gains_db.shape, dtype=bool)
     sites_m = np.zeros((len(names), 2))
@@ -50,6 +52,29 @@ def read_deepmimo(folder: Path, options: ImportOptions) -> GainMap:
         los[site, rows, columns] = (_array(folder, "inter", name) == LINE_OF_SIGHT).any(axis=1)
         sites_m[site] = _array(folder, "tx_pos", name).reshape(-1)[:2]
     return GainMap(x_m, y_m, gains_db, los, sites_m, _carrier_hz(folder))
+
+
+def _grid_of(points_m: Floats) -> tuple[Floats, Floats, Ids, Ids]:
+    """Return the axes [nx] and [ny] of the grid on which points [n, 2] lie, and the column and row [n] of each.
+
+    Raises:
+        NotReadable: the points lie on no grid parallel to the axes.
+    """
+    x_m, columns = _axis(points_m[:, 0])
+    y_m, rows = _axis(points_m[:, 1])
+    if len(x_m) < 2 or len(y_m) < 2 or len(x_m) * len(y_m) > MOST_POINTS * len(points_m):
+        text = f"its {len(points_m)} points have {len(x_m)} different x and {len(y_m)} different y"
+        raise NotReadable(f"{text}: they are on no grid that is parallel to the axes")
+    return x_m, y_m, columns, rows
+
+
+def _axis(values: Floats) -> tuple[Floats, Ids]:
+    """Return the different coordinates, ascending, and the index of each value among them."""
+    ordered = np.sort(values)
+    is_new = np.r_[True, np.diff(ordered) > ROUNDING_M]
+    coordinates = ordered[is_new]
+    index = np.searchsorted(coordinates, values + ROUNDING_M, side="right") - 1
+    return coordinates, np.maximum(index, 0)
 
 
 def _array(folder: Path, key: str, name: str) -> npt.NDArray[Any]:
