@@ -6,7 +6,7 @@
 # check it. To take a newer one: docker buildx imagetools inspect python:3.12-slim
 FROM python:3.12-slim@sha256:dddfd7e07f9d15aeeca61529320492139d21cac7f0070c00609243e51e4e0016
 
-# PyTorch's wheels for processors, in a layer of their own: it is built anew only when versions change.
+# PyTorch's wheels for processors, in a layer of their own: it is built again only when versions change.
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 WORKDIR /opt/edgefl
 COPY packaging/constraints.txt ./
@@ -18,7 +18,7 @@ COPY edgefl edgefl
 COPY scenarios scenarios
 RUN pip install --no-cache-dir --constraint constraints.txt '.[compiled,plot,ray]' && mkdir --mode=777 /results
 
-# Whoever runs it names the user, so that results belong to that user; such a user has no home here.
+# `docker run --user` names the user, so that results belong to that user, who has no home here.
 ENV HOME=/tmp
 USER 1000
 WORKDIR /results
