@@ -232,7 +232,7 @@ def _channel_reports(scenario: Scenario, parts: Parts, forecaster: Forecaster) -
 def _base_station_energy(scenario: Scenario, section: BaseStationEnergySection, parts: Parts) -> BaseStationEnergy:
     return BaseStationEnergy(
         section=section,
-        sites=scenario.cells.sites,
+        cells=scenario.cells,
         tx_power_w=parts.link.pricing.budget.server_tx_power_w,
         broadcast=scenario.radio.downlink == "broadcast",
     )

@@ -31,7 +31,6 @@ from edgefl.server.held_decisions import HeldDecisions
 from edgefl.server.held_samples import HeldSamples
 from edgefl.server.observers.battery_meter import BatteryMeter
 from edgefl.server.optimised_control import OptimisedControl
-from edgefl.server.participation import NO_METER
 from edgefl.server.plateau import Plateau
 from edgefl.server.reach import Reach
 from edgefl.server.replay import Replay
@@ -145,7 +144,6 @@ def server_of(
         rounds=rounds,
         roster=roster,
         observers=observers,
-        meter=meter or NO_METER,
         lacking=around.lacking,
     )
     limits = Limits(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Generator
+from collections.abc import Callable, Container, Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import simpy
 
@@ -33,27 +33,14 @@ Activity = Literal["setup", "cpu", "idle"]
 ParticipantProcess = Generator[simpy.Event, Any, str]  # a participation in virtual time; returns its status
 
 
-class Meter(Protocol):
-    """Follows what devices draw, for their batteries."""
+class Meter:
+    """Base of what follows participations for the energy that they cost; each method does nothing by default."""
 
     def on_activity(self, device: int, activity: Activity) -> None:
         """Note that a device begins to set up, to compute or to wait."""
 
-    def on_transfer(self, device: int, way: Way, bits: float) -> None:
-        """Note that a device has received or sent some bits, by a transfer that has ended now."""
-
-
-class NoMeter:
-    """Does nothing, as no device has a battery."""
-
-    def on_activity(self, device: int, activity: Activity) -> None:
-        """See Meter."""
-
-    def on_transfer(self, device: int, way: Way, bits: float) -> None:
-        """See Meter."""
-
-
-NO_METER = NoMeter()
+    def on_transfer(self, part: Participation, way: Way, transfer: TransferResult) -> None:
+        """Note that a transfer has ended now, at `part.last_transfer_s`; its device is in the cell `part.serving`."""
 
 
 class SetUp(NamedTuple):
@@ -82,7 +69,7 @@ class Participation:
     cpu_hz: float  # the highest clock at first, later the clock at which it computes
     tx_power_w: float
     setup: SetUp = NO_SETUP
-    meter: Meter = NO_METER  # follows what the device draws
+    meters: Sequence[Meter] = ()  # follow what it costs
     lacks_memory: bool = False  # whether it cannot hold a step of training
 
     cell: int = field(init=False)  # the serving cell when it began
@@ -142,16 +129,18 @@ class Participation:
     def add_download(self, transfer: TransferResult, time_s: float) -> None:
         """Add a transfer to the device, which has ended now, to those before it."""
         self.down = transfer.after(self.down)
-        self.idle_s += transfer.access_s
-        self.last_transfer_s = time_s
-        self.meter.on_transfer(self.device, "down", transfer.sent_bits)
+        self._end_transfer("down", transfer, time_s)
 
     def add_upload(self, transfer: TransferResult, time_s: float) -> None:
         """Add a transfer from the device, which has ended now, to those before it."""
         self.up = transfer.after(self.up)
+        self._end_transfer("up", transfer, time_s)
+
+    def _end_transfer(self, way: Way, transfer: TransferResult, time_s: float) -> None:
         self.idle_s += transfer.access_s
         self.last_transfer_s = time_s
-        self.meter.on_transfer(self.device, "up", transfer.sent_bits)
+        for meter in self.meters:
+            meter.on_transfer(self, way, transfer)
 
     def hand_over(self, cell: int) -> None:
         """Record that another cell serves the device from now on."""
@@ -202,13 +191,17 @@ class Participation:
         """Record that the round has ended, after which nothing changes any more."""
         self.closed = True
 
+    def _begin_activity(self, activity: Activity) -> None:
+        for meter in self.meters:
+            meter.on_activity(self.device, activity)
+
     # The device's activities in virtual time; each returns "", or the cause of the interrupt that cut it short
 
     def set_up(self, env: simpy.Environment) -> ParticipantProcess:
         """Set up before the first message: all other activities come later."""
         if self.setup == NO_SETUP:
             return ""
-        self.meter.on_activity(self.device, "setup")
+        self._begin_activity("setup")
         cause = ""
         passed_s = 0.0
         if self.setup.seconds > 0:
@@ -216,24 +209,24 @@ class Participation:
         self.setup_share = 1.0
         if cause:
             self.setup_share = passed_s / self.setup.seconds
-        self.meter.on_activity(self.device, "idle")
+        self._begin_activity("idle")
         return cause
 
     def compute(self, env: simpy.Environment, seconds: float) -> ParticipantProcess:
         """Compute for some seconds: training, or the loss that a poll asks for."""
-        self.meter.on_activity(self.device, "cpu")
+        self._begin_activity("cpu")
         cause, self.compute_s = yield from _pass(env, seconds, self.compute_s)
         return cause
 
     def wait_for_server(self, env: simpy.Environment, seconds: float) -> ParticipantProcess:
         """Wait some seconds for the server, which computes its half of the model (split learning)."""
-        self.meter.on_activity(self.device, "idle")
+        self._begin_activity("idle")
         cause, self.server_s = yield from _pass(env, seconds, self.server_s)
         return cause
 
     def wait_for(self, env: simpy.Environment, event: simpy.Event) -> ParticipantProcess:
         """Wait for an event, such as that all others are ready."""
-        self.meter.on_activity(self.device, "idle")
+        self._begin_activity("idle")
         began_s = env.now
         cause = ""
         try:
@@ -263,6 +256,22 @@ class Participation:
 ProcessFactory = Callable[[Participation], ParticipantProcess]  # makes each participant's process
 
 
+def sent_by_cells(
+    parts: Sequence[Participation], seconds: Callable[[TransferResult], float], *, broadcast: bool
+) -> list[tuple[int, float]]:
+    """Return the cell and the `seconds` of each download that cells have sent.
+
+    A broadcast is sent once, until the last device of the cell has received it that began together with others.
+    """
+    if not broadcast:
+        return [(part.cell, seconds(part.down)) for part in parts]
+    longest_s: dict[tuple[int, int], float] = {}
+    for part in parts:
+        key = (id(part.downloaded_with), part.cell)
+        longest_s[key] = max(longest_s.get(key, 0.0), seconds(part.down))
+    return [(cell, longest) for (_, cell), longest in longest_s.items()]
+
+
 def _pass(env: simpy.Environment, seconds: float, before_s: float) -> Generator[simpy.Event, Any, tuple[str, float]]:
     """Let some seconds pass, after `before_s` in the same way; return the cause of an interrupt, and the sum."""
     began_s = env.now
@@ -283,7 +292,7 @@ def participations(
     version: int,
     now_s: float,
     index: int,
-    meter: Meter = NO_METER,
+    meters: Sequence[Meter] = (),
     lacking: Container[int] = (),
 ) -> list[Participation]:
     """Return the participations of devices [n], ascending, that begin together.
@@ -296,7 +305,7 @@ def participations(
         version: number of aggregations before.
         now_s: the time [s].
         index: it keys the draws of their large-scale channel.
-        meter: follows what they draw.
+        meters: follow what they cost.
         lacking: the devices that cannot hold a step of training.
     """
     positions_m = world.positions_m(ids, now_s)
@@ -316,7 +325,7 @@ def participations(
                 cpu_hz=clock_hz,
                 tx_power_w=power_w,
                 setup=SetUp(setup_s, setup_j),
-                meter=meter,
+                meters=meters,
                 lacks_memory=device in lacking,
             )
         )

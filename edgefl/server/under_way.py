@@ -40,12 +40,12 @@ class UnderWay:
     rounds: RoundCounter  # the round under way
     roster: Roster  # keeps participations that have ended
     observers: Sequence[Observer]  # what else follows participations
-    meter: Meter  # follows what devices draw
     lacking: Container[int] = ()  # devices that cannot hold a step of training
 
     def __post_init__(self) -> None:
         # A call for each participation is dear, and most observers do nothing at its end.
         self._notified = [observer for observer in self.observers if type(observer).ends is not Observer.ends]
+        self._meters = [observer for observer in self.observers if isinstance(observer, Meter)]
 
     def begin(
         self, ids: Ids, processes_of: Callable[[Drop], ProcessFactory], index: int, link: Link | None = None
@@ -72,7 +72,7 @@ class UnderWay:
             version=self.rounds.ended,
             now_s=self.env.now,
             index=index,
-            meter=self.meter,
+            meters=self._meters,
             lacking=self.lacking,
         )
         drop = begun[0].drop

@@ -11,7 +11,7 @@ import edgefl.server
 from edgefl.core.times import call_at
 from edgefl.radio.backhaul_links import Message
 from edgefl.radio.transfers import TransferResult
-from edgefl.server.participation import NoMeter, Participation, SetUp
+from edgefl.server.participation import Meter, Participation, SetUp
 
 FILES = sorted(Path(edgefl.server.__file__).parent.rglob("*.py"))
 
@@ -25,6 +25,21 @@ def participation(**options):
 @pytest.fixture
 def part():
     return participation()
+
+
+class Listener(Meter):
+    """Hears of activities when they begin, and of transfers when they end."""
+
+    def __init__(self, env):
+        self.env = env
+        self.heard = []
+
+    def on_activity(self, device, activity):
+        self.heard.append((self.env.now, device, activity))
+
+    def on_transfer(self, part, way, transfer):
+        end_s = part.last_transfer_s
+        self.heard.append((way, part.serving, end_s - transfer.duration_s, end_s))
 
 
 def written(tree):
@@ -45,33 +60,27 @@ def test_no_attribute_is_written_from_outside_its_module(path):
 
 def test_an_interrupt_enters_exactly_the_time_that_has_passed():
     env = simpy.Environment(initial_time=1.0)
-    heard = []
-
-    class Listener(NoMeter):
-        def on_activity(self, device, activity):
-            heard.append((env.now, device, activity))
-
-    part = participation(meter=Listener())
+    listener = Listener(env)
+    part = participation(meters=[listener])
 
     def taking_part():
         assert (yield from part.compute(env, 2.0)) == ""
         return (yield from part.wait_for_server(env, 5.0))
 
     process = env.process(taking_part())
-
-    def cut():
-        yield env.timeout(3.5)
-        process.interrupt("late")
-
-    env.process(cut())
+    call_at(env, 4.5, lambda: process.interrupt("late"))
     assert env.run(process) == "late"
     assert (part.compute_s, part.server_s, part.idle_s) == (2.0, 1.5, 0.0)
-    assert heard == [(1.0, 4, "cpu"), (3.0, 4, "idle")]
+    assert listener.heard == [(1.0, 4, "cpu"), (3.0, 4, "idle")]
 
 
-def test_transfers_add_up_and_the_last_one_says_whether_it_was_delivered(part):
-    part.add_upload(TransferResult(1.0, 0.5, 0.5, 100.0, delivered=False), 1.0)
-    part.add_upload(TransferResult(2.0, 1.5, 1.5, 300.0, delivered=True), 1.0)
+def test_transfers_add_up_and_the_last_one_says_whether_it_was_delivered():
+    listener = Listener(simpy.Environment())
+    part = participation(meters=[listener])
+    part.add_upload(TransferResult(1.0, 0.5, 0.5, 100.0, delivered=False), 1.5)
+    part.hand_over(2)
+    part.add_upload(TransferResult(2.0, 1.5, 1.5, 300.0, delivered=True), 4.0)
+    assert listener.heard == [("up", 0, 0.5, 1.5), ("up", 2, 2.0, 4.0)]
     assert (part.up.duration_s, part.up.air_s, part.up.sent_bits, part.up.delivered) == (3.0, 2.0, 400.0, True)
     assert not part.down.delivered
 
@@ -92,12 +101,7 @@ def test_handovers_and_the_end_are_recorded(part):
 def test_an_update_on_the_backhaul_arrives_without_its_device(part):
     env = simpy.Environment()
     process = env.process(part.wait_for_backhaul(env, Message(env.timeout(4.0), 0.0, 1.0), arrives=True))
-
-    def leave():
-        yield env.timeout(1.0)
-        process.interrupt("departed")
-
-    env.process(leave())
+    call_at(env, 1.0, lambda: process.interrupt("departed"))
     assert env.run(process) == ""
     assert (env.now, part.idle_s) == (4.0, 4.0)
 
@@ -113,9 +117,7 @@ def test_a_message_that_is_cut_short_leaves_the_backhaul(part):
 
 def test_chosen_candidate_continues_where_its_answer_ended(part):
     """It has waited for the others since then, and need not download the model again."""
-    answered = Participation(
-        device=4, drop=part.drop, row=1, position_m=part.position_m, version=3, began_s=0.0, cpu_hz=1e9, tx_power_w=0.2
-    )
+    answered = participation(began_s=0.0)
     answered.add_download(TransferResult(0.2, 0.2, 0.2, 50.0, delivered=True), 1.0)
     answered.finish("polled", 0.75)
     part.resume_after_poll(answered)
@@ -126,21 +128,11 @@ def test_chosen_candidate_continues_where_its_answer_ended(part):
 @pytest.mark.parametrize(("seconds", "cut_s", "share"), [(2.0, None, 1.0), (2.0, 0.5, 0.25), (0.0, None, 1.0)])
 def test_a_device_that_has_set_up_waits_until_its_radio_or_processor_is_at_work(seconds, cut_s, share):
     env = simpy.Environment()
-    heard = []
-
-    class Listener(NoMeter):
-        def on_activity(self, device, activity):
-            heard.append((env.now, activity))
-
-    part = participation(began_s=0.0, setup=SetUp(seconds, 8.0), meter=Listener())
+    listener = Listener(env)
+    part = participation(began_s=0.0, setup=SetUp(seconds, 8.0), meters=[listener])
     process = env.process(part.set_up(env))
-
-    def cut():
-        yield env.timeout(cut_s)
-        process.interrupt("late")
-
     if cut_s is not None:
-        env.process(cut())
+        call_at(env, cut_s, lambda: process.interrupt("late"))
     assert env.run(process) == ("" if cut_s is None else "late")
     assert part.setup_spent == (seconds * share, 8.0 * share)
-    assert heard == [(0.0, "setup"), (seconds * share, "idle")]
+    assert listener.heard == [(0.0, 4, "setup"), (seconds * share, 4, "idle")]

@@ -1,13 +1,12 @@
 """Energy of the base stations: fixed, and for the power that they send."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from edgefl.server.observer import EndedRound, Observer, RoundColumns
-from edgefl.server.participation import Participation
-from edgefl.world.cells_section import BaseStationEnergySection
+from edgefl.server.participation import sent_by_cells
+from edgefl.world.cells_section import BaseStationEnergySection, Cells
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,14 +14,14 @@ class BaseStationEnergy(Observer):
     """The linear model P = P_0 + Delta_p P_out of the EARTH project (deliverable D2.3; Auer et al., IEEE WCM 2011)."""
 
     section: BaseStationEnergySection
-    sites: int  # number of base stations
+    cells: Cells  # where base stations stand, and how many cells each has
     tx_power_w: float  # full power of a cell
     broadcast: bool  # whether a cell sends a download once, to all devices that begin together
 
     def round_ends(self, ended: EndedRound) -> RoundColumns:
         """Return the columns of what base stations have drawn since the round before."""
         lasted_s = ended.until_s - ended.since_s
-        static_j = self.sites * self.section.static_w * lasted_s
+        static_j = self.cells.sites * self.section.static_w * lasted_s
         return self._terms({"bs_static_energy_j": static_j, "bs_load_energy_j": self._load_j(ended)}, ended)
 
     def run_ends(self, ended: EndedRound) -> RoundColumns:
@@ -30,7 +29,8 @@ class BaseStationEnergy(Observer):
         return self._terms({"bs_load_energy_j": self._load_j(ended)}, ended)
 
     def _load_j(self, ended: EndedRound) -> float:
-        return self.section.slope * self.tx_power_w * self._full_power_s(ended.parts)
+        sent = sent_by_cells(ended.parts, lambda down: down.full_power_s, broadcast=self.broadcast)
+        return self.section.slope * self.tx_power_w * sum(full_power_s for _, full_power_s in sent)
 
     def _terms(self, terms_j: RoundColumns, ended: EndedRound) -> RoundColumns:
         """Return the terms of the energy, and the grams of their sum by the mean intensity during the round."""
@@ -39,14 +39,3 @@ class BaseStationEnergy(Observer):
             return terms_j
         spent = (np.array([each]) for each in (sum(terms_j.values()), ended.since_s, ended.until_s))
         return {**terms_j, "bs_carbon_g": float(intensity.grams(*spent)[0])}
-
-    def _full_power_s(self, parts: Sequence[Participation]) -> float:
-        """Return the time for which all cells together have sent, weighted by power over full power."""
-        if not self.broadcast:
-            return sum(part.down.full_power_s for part in parts)
-        # A broadcast lasts until the last device has received it that began together with the others in a cell.
-        longest_s: dict[tuple[int, int], float] = {}
-        for part in parts:
-            key = (id(part.downloaded_with), part.cell)
-            longest_s[key] = max(longest_s.get(key, 0.0), part.down.full_power_s)
-        return sum(longest_s.values())

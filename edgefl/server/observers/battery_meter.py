@@ -11,9 +11,9 @@ import simpy
 from edgefl.coordination.policies.base import DEPARTED
 from edgefl.core.arrays import Floats, Ids
 from edgefl.core.times import call_at
-from edgefl.radio.transfers import Way
+from edgefl.radio.transfers import TransferResult, Way
 from edgefl.server.observer import Begun, DeviceColumns, Observer
-from edgefl.server.participation import Activity, Participation
+from edgefl.server.participation import Activity, Meter, Participation
 from edgefl.world.batteries import Batteries
 from edgefl.world.world import World
 
@@ -30,7 +30,7 @@ class MeteredParticipation:
 
 
 @dataclass(eq=False)
-class BatteryMeter(Observer):
+class BatteryMeter(Observer, Meter):
     """Tells the batteries when a device's power changes, so that they know when each will be empty."""
 
     env: simpy.Environment
@@ -103,14 +103,15 @@ class BatteryMeter(Observer):
             self._spend(device, self.world.setup_j[[device]])
         self._draw(device, activity)
 
-    def on_transfer(self, device: int, way: Way, bits: float) -> None:
+    def on_transfer(self, part: Participation, way: Way, transfer: TransferResult) -> None:
         """Take the energy of a transfer's bits out of the battery at its end, when their number is known."""
-        if device not in self._metered:
+        if part.device not in self._metered:
             return
-        ids = np.array([device])
-        costs_j = self.world.receiving_j(ids, bits) if way == "down" else self.world.sending_j(ids, bits)
+        ids = np.array([part.device])
+        cost_of_bits = self.world.receiving_j if way == "down" else self.world.sending_j
+        costs_j = cost_of_bits(ids, transfer.sent_bits)
         if costs_j[0] > 0:
-            self._spend(device, costs_j)
+            self._spend(part.device, costs_j)
 
     def ends(self, part: Participation) -> None:
         """Let the device wait for the round's end, unless it is gone; note its battery's level."""

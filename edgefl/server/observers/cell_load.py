@@ -9,6 +9,7 @@ from edgefl.radio.transfers import WAYS, Way
 from edgefl.records.ledger import Ledger
 from edgefl.records.result_files import CELL_LOAD
 from edgefl.server.observer import EndedRound, Observer, RoundColumns
+from edgefl.server.participation import sent_by_cells
 
 
 @dataclass(kw_only=True, eq=False)
@@ -53,20 +54,10 @@ class CellLoad(Observer):
     def _band_s(self, way: Way, ended: EndedRound) -> Floats:
         """Return the time [cells] for which the whole band would have been occupied."""
         if way == "up":
-            return self._sums([part.up.band_s for part in ended.parts], ended)
-        if not self.broadcast:
-            return self._sums([part.down.band_s for part in ended.parts], ended)
-        # A broadcast lasts until the last device has received it that began together with the others in a cell.
+            occupied = [(part.cell, part.up.band_s) for part in ended.parts]
+        else:
+            occupied = sent_by_cells(ended.parts, lambda down: down.band_s, broadcast=self.broadcast)
         band_s = np.zeros(self.cells)
-        longest_s: dict[tuple[int, int], float] = {}
-        for part in ended.parts:
-            key = (id(part.downloaded_with), part.cell)
-            longest_s[key] = max(longest_s.get(key, 0.0), part.down.band_s)
-        for (_, cell), seconds in longest_s.items():
+        for cell, seconds in occupied:
             band_s[cell] += seconds
         return band_s
-
-    def _sums(self, seconds: list[float], ended: EndedRound) -> Floats:
-        """Return the sums [cells] over the participations [n] of a round."""
-        sums = np.bincount(ended.devices["cell"], np.array(seconds, dtype=np.float64), self.cells)
-        return np.asarray(sums, dtype=np.float64)
