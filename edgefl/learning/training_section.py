@@ -27,6 +27,7 @@ from edgefl.learning.codecs.none import NoCodec
 from edgefl.learning.losses import LOSSES, Loss
 from edgefl.learning.parts import ModelParts
 from edgefl.learning.schedules import SCHEDULES, ConstantRate, Schedule
+from edgefl.learning.training_engines import AUTO, EngineName
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 
@@ -124,7 +125,7 @@ class Training(Section):
     loss: Annotated[Loss, LOSSES] | None = None
     # How clients are trained together. auto chooses by rule; batched trains them together, by hand where layers allow
     # it, and vmap never by hand.
-    engine: Literal["auto", "serial", "batched", "vmap"] = "auto"
+    engine: EngineName = AUTO
     width: Count | None = None  # Number of clients that are trained together; by default chosen by rule.
     # Whether steps of SGD on GPUs are recorded once for each shape of a cohort, and replayed as CUDA graphs (auto); a
     # run whose steps cannot be recorded goes on without, and says so.

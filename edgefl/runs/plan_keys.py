@@ -7,10 +7,8 @@ reproduce the same bytes.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from edgefl.learning.training_engines import AUTO, ENGINES
 from edgefl.scenario import Scenario
-
-OPEN = "auto"  # the engine that leaves the choice to edgefl
-TOGETHER = {"batched", "vmap"}  # engines that train clients together
 
 
 class PlanKeys(NamedTuple):
@@ -33,11 +31,10 @@ def with_keys(scenario: Scenario, keys: PlanKeys) -> Scenario:
 
 def keys_of_plan(plan: Mapping[str, Any]) -> PlanKeys:
     """Return the keys that select exactly one plan."""
-    if plan["engine"] == "serial":
-        return PlanKeys("serial", None)
-    if plan["kernel"] == "vmap":  # `batched` prefers gradients by hand
-        return PlanKeys("vmap", plan["width"])
-    return PlanKeys("batched", plan["width"])
+    fitting = [name for name, row in ENGINES.items() if row.module == plan["engine"] and plan["kernel"] in row.kernels]
+    # Of vmap and batched, which prefers gradients by hand, only vmap selects a plan with this kernel.
+    engine = min(fitting, key=lambda name: len(ENGINES[name].kernels))
+    return PlanKeys(engine, plan["width"] if ENGINES[engine].together else None)
 
 
 def as_begun(scenario: Scenario, before: Any) -> Scenario:
@@ -46,7 +43,7 @@ def as_begun(scenario: Scenario, before: Any) -> Scenario:
     if keys is None:
         return scenario
     engine, width = keys_of(scenario)
-    fits = engine in {OPEN, keys.engine} or (engine == "batched" and keys.engine in TOGETHER)
+    fits = engine == AUTO or ENGINES[engine].includes(ENGINES[keys.engine])
     if fits and width in {None, keys.width}:
         return with_keys(scenario, keys)
     return scenario
@@ -58,8 +55,7 @@ def _named(before: Any) -> PlanKeys | None:
         return None
     engine = before["training"].get("engine")
     width = before["training"].get("width")
-    if engine == "serial":
-        return PlanKeys(engine, None)
-    if engine in TOGETHER and isinstance(width, int):
-        return PlanKeys(engine, width)
-    return None
+    row = ENGINES.get(engine)
+    if row is None or (row.together and not isinstance(width, int)):
+        return None
+    return PlanKeys(engine, width if row.together else None)

@@ -40,9 +40,7 @@ MEASURED = {"logistic": (7_850, {16, 32}), "mlp": (50_890, {8, 16}), "fcn": (199
 def test_dense_models_are_as_wide_as_was_fastest(name):
     parameters, good = MEASURED[name]
     plan = plan_by_rule("auto", replace(DENSE, parameters=parameters))
-    assert plan.engine == "batched"
-    assert plan.kernel == "layers"
-    assert plan.width in good
+    assert plan in {Plan("batched", "layers", width) for width in good}
 
 
 @pytest.mark.parametrize("parameters", [1, 1_000, CACHED_PARAMETERS // 4, CACHED_PARAMETERS, 10**9])

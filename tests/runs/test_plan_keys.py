@@ -3,6 +3,7 @@
 import itertools
 import json
 import shutil
+from typing import get_args
 
 import pytest
 import yaml
@@ -13,8 +14,10 @@ from test_resume import killed
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.learning.learner import Learner
+from edgefl.learning.learner.engines.engine import TrainingEngine
 from edgefl.learning.learner.plans.plan import Plan
 from edgefl.learning.learner.plans.rule import plan_by_rule
+from edgefl.learning.training_engines import AUTO, ENGINES, EngineName
 from edgefl.runs.plan_keys import PlanKeys, keys_of_plan
 
 pytestmark = pytest.mark.oracle
@@ -49,23 +52,26 @@ def keys_in(folder):
     return PlanKeys(training["engine"], training["width"])
 
 
-def test_a_result_names_its_plan(tmp_path, noise):
-    for number in range(len(PLANS)):
-        result = run(OPEN, tmp_path / str(number))
-        plan = learner_of(tmp_path / str(number))
-        named = keys_in(tmp_path / str(number))
-        assert named == keys_of_plan(vars(plan))
-        assert result.scenario["training"]["engine"] == named.engine
-        assert plan == PLANS[number]
+def test_each_engine_has_a_row_and_the_keys_of_its_plans_select_them():
+    assert get_args(EngineName) == (AUTO, *ENGINES)
+    for row in ENGINES.values():
+        assert issubclass(row.imported(), TrainingEngine)
+        for kernel in row.kernels:
+            found = ENGINES[keys_of_plan(vars(Plan(row.module, kernel, 2))).engine]
+            assert row.includes(found)
+            assert kernel in found.kernels
 
 
-def test_a_result_runs_again_by_its_plan(tmp_path, noise):
-    for number in range(len(PLANS)):
+def test_a_result_names_its_plan_and_runs_again_by_it(tmp_path, noise):
+    for number, plan in enumerate(PLANS):
         folder = tmp_path / str(number)
-        run(OPEN, folder)
+        result = run(OPEN, folder)
+        assert learner_of(folder) == plan
+        assert keys_in(folder) == keys_of_plan(vars(plan))
+        assert result.scenario["training"]["engine"] == keys_in(folder).engine
         again = tmp_path / f"{number} again"
         edgefl.run(folder / "scenario.yaml", out=again, device="cpu")
-        assert learner_of(again) == learner_of(folder)
+        assert learner_of(again) == plan
         assert content(again) == content(folder)
         assert (again / "scenario.yaml").read_bytes() == (folder / "scenario.yaml").read_bytes()
 

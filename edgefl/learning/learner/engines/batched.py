@@ -1,5 +1,6 @@
 """The batched engine, which trains clients together along a leading client axis."""
 
+from dataclasses import dataclass
 from functools import partial
 
 import torch
@@ -10,35 +11,17 @@ from edgefl.learning.algorithms import LocalContext
 from edgefl.learning.learner.engines.batches import shares, stack
 from edgefl.learning.learner.engines.engine import Cohort, Trained, TrainingEngine, first_models
 from edgefl.learning.learner.engines.local_training import ClientGradients, LocalTraining, labels_of
-from edgefl.learning.learner.engines.samples import Samples
-from edgefl.learning.learner.engines.solver import Solver
 from edgefl.learning.learner.engines.stacked_batches import StackedBatches
 from edgefl.learning.learner.engines.step_graphs import RecordedStep, StepGraphs
 from edgefl.learning.learner.kernels.gradients import GradientKernel, References
-from edgefl.learning.learner.networks.network import Network
-from edgefl.learning.models import Model
 
 
+@dataclass(kw_only=True, eq=False)
 class BatchedEngine(TrainingEngine):
-    """Trains clients together; those with fewer steps leave the batch when they are done.
+    """Trains clients together; those with fewer steps leave the batch when they are done."""
 
-    A `kernel` computes the gradients of several clients; `graphs`, if any, record and replay the steps of cohorts of
-    one shape. The other arguments are those of TrainingEngine.
-    """
-
-    def __init__(
-        self,
-        *,
-        network: Network,
-        model: Model,
-        solver: Solver,
-        samples: Samples,
-        kernel: GradientKernel,
-        graphs: StepGraphs | None = None,
-    ) -> None:
-        super().__init__(network, model, solver, samples)
-        self.kernel = kernel
-        self.graphs = graphs
+    kernel: GradientKernel  # computes the gradients of several clients
+    graphs: StepGraphs | None = None  # record and replay the steps of cohorts of one shape
 
     def train(self, cohort: Cohort) -> Trained:
         """Train all clients of the cohort; see TrainingEngine."""

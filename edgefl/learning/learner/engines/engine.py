@@ -101,16 +101,18 @@ def joined(parts: Sequence[Trained]) -> Trained:
     )
 
 
+@dataclass(kw_only=True, eq=False)
 class TrainingEngine:
     """Base of the engines; their results are the same but for rounding."""
 
-    def __init__(self, network: Network, model: Model, solver: Solver, samples: Samples) -> None:
-        self.network = network
-        self.model = model
-        self.solver = solver
-        self.samples = samples
-        first = model.first_names(network.module)
-        self.phases = Phases(network.parameters, first, counted=solver.training.has_adams_moments)
+    network: Network
+    model: Model
+    solver: Solver
+    samples: Samples
+
+    def __post_init__(self) -> None:
+        first = self.model.first_names(self.network.module)
+        self.phases = Phases(self.network.parameters, first, counted=self.solver.training.has_adams_moments)
 
     def train(self, cohort: Cohort) -> Trained:
         """Train the clients."""

@@ -18,6 +18,7 @@ from edgefl.learning.learner.plans.plan import SERIAL, CannotBatchError, Plan
 from edgefl.learning.learner.plans.rule import Work, plan_by_rule
 from edgefl.learning.learner.task import LearningTask
 from edgefl.learning.torch_device import gpu_bytes
+from edgefl.learning.training_engines import AUTO, ENGINES, without_auto
 from edgefl.learning.training_section import Training
 
 log = logging.getLogger("edgefl")
@@ -30,8 +31,10 @@ def choose_plan(task: LearningTask, network: Network, workers: Workers, inputs: 
         InputError: the scenario trains clients together, and the model cannot be batched.
         RunError: the memory is too small.
     """
-    if task.training.engine == "serial":
-        return SERIAL
+    engine = without_auto(task.training.engine)
+    row = ENGINES[engine]
+    if not row.together:
+        return Plan(row.module, "autograd", 1)
     try:
         return _by_rule(task, network, workers, inputs)
     except MemoryError:
@@ -41,7 +44,7 @@ def choose_plan(task: LearningTask, network: Network, workers: Workers, inputs: 
             "use a smaller training.batch_size or a smaller model"
         ) from None
     except CannotBatchError as error:
-        raise InputError(f"training.engine: batched: the model cannot be batched ({error}); use serial") from None
+        raise InputError(f"training.engine: {engine}: the model cannot be batched ({error}); use serial") from None
 
 
 def _by_rule(task: LearningTask, network: Network, workers: Workers, inputs: ClientInputs) -> Plan:
@@ -59,7 +62,7 @@ def _by_rule(task: LearningTask, network: Network, workers: Workers, inputs: Cli
     if plan.kernel == "vmap":
         refusal = _refusal(plan, workers, inputs)
         if refusal is not None:
-            if task.training.engine != "auto" or task.training.width is not None:
+            if task.training.engine != AUTO or task.training.width is not None:
                 raise CannotBatchError(refusal)
             plan = SERIAL
     log.info("training plan: %s", plan)
@@ -72,8 +75,7 @@ def _plan_of_work(training: Training, work: Work, device: torch.device) -> Plan:
         memory_bytes = gpu_bytes(str(device))
     if training.width is None:
         return plan_by_rule(training.engine, work, memory_bytes)
-    engine = "batched" if training.engine == "auto" else training.engine
-    return replace(plan_by_rule(engine, work, memory_bytes), width=training.width)
+    return replace(plan_by_rule(without_auto(training.engine), work, memory_bytes), width=training.width)
 
 
 def _refusal(plan: Plan, workers: Workers, inputs: ClientInputs) -> str | None:

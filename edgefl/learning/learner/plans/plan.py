@@ -1,17 +1,16 @@
 """Training plans: results name the one that was used, as plans differ from each other by rounding."""
 
 from dataclasses import dataclass
-from typing import Literal
 
-Together = Literal["layers", "triton", "vmap"]  # kernels that compute the gradients of several clients
+from edgefl.learning.training_engines import Kernel
 
 
 @dataclass(frozen=True)
 class Plan:
     """One way to train."""
 
-    engine: Literal["serial", "batched"]
-    kernel: Literal["autograd"] | Together
+    engine: str  # the module of a row of ENGINES
+    kernel: Kernel
     width: int  # clients that are trained together
 
     def __str__(self) -> str:

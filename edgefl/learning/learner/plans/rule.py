@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 
 from edgefl.learning.learner.plans.plan import SERIAL, Plan
+from edgefl.learning.training_engines import AUTO, ENGINES, without_auto
 
 CACHED_PARAMETERS = 2**20  # of a cohort's models, 8 MB with their gradients: more clients at once no longer pay
 WIDEST_ON_CPU = 32
@@ -32,24 +33,25 @@ class Work:
 
 
 def plan_by_rule(engine: str, work: Work, gpu_bytes: int | None = None) -> Plan:
-    """Return the plan for `training.engine: auto`, or for batched or vmap without a width.
+    """Return the plan for `training.engine: auto`, or for an engine that trains clients together.
 
     The GPU that trains has a memory of `gpu_bytes`; None: the CPU trains.
     """
-    by_hand = engine != "vmap" and work.by_hand
+    name, _, kernels = ENGINES[without_auto(engine)]
+    by_hand = "layers" in kernels and work.by_hand
     if gpu_bytes is not None:
         width = _width_on_gpu(work, gpu_bytes)
-        if engine != "vmap" and work.by_triton:
-            return Plan("batched", "triton", width)
+        if "triton" in kernels and work.by_triton:
+            return Plan(name, "triton", width)
         # Torch's grouped convolutions of several clients are slower than what vmap makes of them.
         if by_hand and not work.images:
-            return Plan("batched", "layers", width)
-        return Plan("batched", "vmap", width)
+            return Plan(name, "layers", width)
+        return Plan(name, "vmap", width)
     if by_hand:
-        return Plan("batched", "layers", _width_on_cpu(work))
-    if engine == "auto":
+        return Plan(name, "layers", _width_on_cpu(work))
+    if engine == AUTO:
         return SERIAL
-    return Plan("batched", "vmap", _width_on_cpu(work))
+    return Plan(name, "vmap", _width_on_cpu(work))
 
 
 def _width_on_cpu(work: Work) -> int:

@@ -1,9 +1,10 @@
 """The work of a worker: it trains some clients, tries a plan, or tests a model on some samples."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -17,7 +18,6 @@ from edgefl.learning.learner.engines.batched import BatchedEngine
 from edgefl.learning.learner.engines.cuda_graph import CudaGraphs
 from edgefl.learning.learner.engines.engine import Cohort, Trained, TrainingEngine, joined, shortened
 from edgefl.learning.learner.engines.samples import Samples
-from edgefl.learning.learner.engines.serial import SerialEngine
 from edgefl.learning.learner.engines.solver import Solver
 from edgefl.learning.learner.engines.step_graphs import Recorder, Recording, StepGraphs
 from edgefl.learning.learner.jobs import JobKey
@@ -32,6 +32,9 @@ from edgefl.learning.learner.state_names import OWN_STATISTICS
 from edgefl.learning.learner.task import LearningTask
 from edgefl.learning.learner.workers.cohort_builder import CohortBuilder
 from edgefl.learning.learner.workers.gradient_check import check_gradient
+from edgefl.learning.training_engines import ENGINES
+
+E = TypeVar("E", bound=TrainingEngine)
 
 INDEPENDENT = 4  # samples of the larger of two batches on which it is tried whether clients are independent
 ROUNDING = 1e-3  # relative difference below which two engines agree in single precision
@@ -85,19 +88,14 @@ class Trainer:
         else:
             solver = Solver(algorithm, self.task.training, self.task.cut)
             graphs = None  # their records call the hooks of the task's algorithm
-        if plan.engine == "serial":
-            return SerialEngine(self.network, self.task.model, solver, self.samples["train"])
-        return self._batched(self._kernel(plan, algorithm), solver, graphs)
+        row = ENGINES[plan.engine]
+        engine: Callable[..., TrainingEngine] = row.imported()
+        if row.together:
+            return self._made(engine, solver, kernel=self._kernel(plan, algorithm), graphs=graphs)
+        return self._made(engine, solver)
 
-    def _batched(self, kernel: GradientKernel, solver: Solver, graphs: StepGraphs | None = None) -> BatchedEngine:
-        return BatchedEngine(
-            network=self.network,
-            model=self.task.model,
-            solver=solver,
-            samples=self.samples["train"],
-            kernel=kernel,
-            graphs=graphs,
-        )
+    def _made(self, engine: Callable[..., E], solver: Solver, **more: Any) -> E:
+        return engine(network=self.network, model=self.task.model, solver=solver, samples=self.samples["train"], **more)
 
     def _kernel(self, plan: Plan, algorithm: Algorithm) -> GradientKernel:
         model = self.task.model
@@ -161,8 +159,8 @@ class Trainer:
             return
         cohort = self._cohorts.build([JobKey(int(self.task.sizes.argmax()), 0)], inputs)
         algorithm = self.task.algorithm
-        found = self._batched(self._kernel(plan, algorithm), self.solver)
-        right = self._batched(VmapGradient(self.network, self.task.model, algorithm), self.solver)
+        found = self._made(BatchedEngine, self.solver, kernel=self._kernel(plan, algorithm))
+        right = self._made(BatchedEngine, self.solver, kernel=VmapGradient(self.network, self.task.model, algorithm))
         with _refusals(plan):
             check_gradient(found, right, shortened(cohort, 1), self.task.training.precision)
 
@@ -323,16 +321,13 @@ def _refusals(plan: Plan) -> Iterator[None]:
     """Turn torch's errors in a plan that cannot be used into `MemoryError` or `CannotBatchError`."""
     try:
         yield
-    except (RuntimeError, MemoryError) as error:
+    except Exception as error:
         # these two end the growth of cohorts, or the search in this family: all else is a fault
         if is_out_of_memory(error):
             raise MemoryError(str(plan)) from None
-        if plan.kernel in {"vmap", "triton"} and isinstance(error, RuntimeError):
-            raise CannotBatchError(str(error).partition("\n")[0]) from None
-        raise
-    except Exception as error:
+        by_torch = plan.kernel in {"vmap", "triton"} and isinstance(error, RuntimeError)
         # Triton has errors of its own: of its compiler, and of a GPU whose processors have less memory.
-        if type(error).__module__.partition(".")[0] == "triton":
+        if by_torch or type(error).__module__.partition(".")[0] == "triton":
             raise CannotBatchError(str(error).partition("\n")[0]) from None
         raise
 
