@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgefl.cli.exits import EXIT_DONE
 from edgefl.core import interrupts
+from edgefl.core.files import opened_text
 
 if TYPE_CHECKING:  # pydantic stands behind it, which takes a while to import
     from edgefl.scenario import Scenario, SweepPoint
@@ -109,7 +110,7 @@ class _AsTyped(logging.Formatter):
 
 @cache
 def _options() -> Sequence[Mapping[str, str]]:
-    with Path(__file__).with_name("options.csv").open(encoding="utf-8", newline="") as stream:
+    with opened_text(Path(__file__).with_name("options.csv")) as stream:
         return list(csv.DictReader(stream))
 
 
