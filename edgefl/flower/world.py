@@ -55,6 +55,7 @@ def _misfits(scenario: Scenario, operations: Said) -> list[tuple[str, str]]:
     # The policy FlowerApp is in the scenario.yaml of an app's results.
     other_policy = not isinstance(server.policy, (Synchronous, FlowerApp))
     choosing = "the app chooses participants: leave it out"
+    optimising = "the ClientApp decides how it trains: leave it out"
     dividing = "the app decides what devices train on: leave it out"
     unsuitable = (
         (scenario.sessions is not None, "sessions", "give rounds, and let the app divide its run"),
@@ -69,7 +70,8 @@ def _misfits(scenario: Scenario, operations: Said) -> list[tuple[str, str]]:
         ),
         (server.departed_state != "kept", "server.departed_state", "a node keeps its context: leave it out"),
         (training.stragglers is not None, "training.stragglers", "the ClientApp does all of its work: leave it out"),
-        (bool(training.variations), "training.variations", "the ClientApp decides how it trains: leave it out"),
+        (bool(training.variations), "training.variations", optimising),
+        (bool(training.parameter_groups), "training.parameter_groups", optimising),
         (scenario.data.redivide is not None, "data.redivide", dividing),
         (scenario.data.drift is not None, "data.drift", dividing),
         (scenario.data.validation_share is not None, "data.validation_share", "the app validates: leave it out"),

@@ -73,14 +73,14 @@ class ModelParts(Section):
         """
         trained = set(trainable)
         if self.train is not None:
-            trained = _matched("train", self.train, names)
+            trained = matching("train", self.train, names)
         free = [name for name in names if name in trained]
         kept: set[str] = set()
         if self.keep is not None:
-            kept = _matched("keep", self.keep, [*free, *statistics])
+            kept = matching("keep", self.keep, [*free, *statistics])
         sent = set(free) - kept
         if self.send is not None:
-            sent = _matched("send", self.send, free)
+            sent = matching("send", self.send, free)
             if self.keep is None:
                 kept = set(free) - sent
         for name in free:
@@ -100,7 +100,7 @@ class ModelParts(Section):
     def _first_of(self, free: Sequence[str]) -> tuple[str, ...]:
         if self.first is None:
             return ()
-        first = _matched("first.train", self.first.train, free)
+        first = matching("first.train", self.first.train, free)
         if first.issuperset(free):
             raise PartsError("first.train", "leaves nothing to train in the rest of the round: name fewer parameters")
         return tuple(name for name in free if name in first)
@@ -126,23 +126,21 @@ def matches(name: str, pattern: str) -> bool:
     return fnmatchcase(name, pattern) or fnmatchcase(name, f"{pattern}.*")
 
 
-def _matched(key: str, patterns: Sequence[str], names: Sequence[str]) -> set[str]:
-    """Return the names that some pattern matches; each pattern must match one."""
+def matching(key: str, patterns: Sequence[str], names: Sequence[str]) -> set[str]:
+    """Return the names that some pattern matches.
+
+    Raises:
+        PartsError: a pattern matches none; its key is `key`.
+    """
     found: set[str] = set()
     for pattern in patterns:
         matched = {name for name in names if matches(name, pattern)}
         if not matched:
-            raise PartsError(
-                key, f"{pattern!r} names no parameter{_which(key)}{nearest(pattern, names)}; {_listed(names)}"
-            )
+            which = "of the model" if key == "train" else "that is trained"
+            text = f"{pattern!r} names no parameter {which}{nearest(pattern, names)}; {_listed(names)}"
+            raise PartsError(key, text)
         found |= matched
     return found
-
-
-def _which(key: str) -> str:
-    if key == "train":
-        return " of the model"
-    return " that is trained"
 
 
 def _listed(names: Sequence[str]) -> str:

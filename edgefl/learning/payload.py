@@ -326,7 +326,7 @@ SCALED = {"adam": 7 + 2 + 3, "adamw": 7 + 2 + 3, "adagrad": 2 + 3, "rmsprop": 4 
 
 def _solver_flops(algorithm: Algorithm, training: Training) -> int:
     solver = 2  # w - lr gradient
-    decay = training.weight_decay
+    decay = max([training.weight_decay, *(group.weight_decay or 0.0 for group in training.parameter_groups)])
     if training.optimizer == "adamw" and decay:
         solver += 1  # w (1 - lr decay)
         decay = 0.0

@@ -25,6 +25,7 @@ from edgefl.core.section import IF_GIVEN, Count, Section, fault, fault_at, neare
 from edgefl.learning.codecs import CODECS, Codec
 from edgefl.learning.codecs.none import NoCodec
 from edgefl.learning.losses import LOSSES, Loss
+from edgefl.learning.parameter_groups import ParameterGroup
 from edgefl.learning.parts import ModelParts
 from edgefl.learning.schedules import SCHEDULES, ConstantRate, Schedule
 from edgefl.learning.training_engines import AUTO, EngineName
@@ -120,6 +121,8 @@ class Training(Section):
     rmsprop_eps: PositiveFloat = 1e-8  # Added to the root of RMSprop's mean of squares.
     # Factor of the parameters in the gradient. With AdamW a step shrinks them by lr times this factor.
     weight_decay: NonNegativeFloat = 0.0
+    # Parameters with a learning rate or a weight decay of their own; where several groups say a key, the last does.
+    parameter_groups: Annotated[tuple[ParameterGroup, ...], Field(strict=False, exclude_if=_is_empty)] = ()
     clip_norm: PositiveFloat | None = None  # Largest norm of a step's gradient; longer ones are shortened to it.
     # The loss that training minimises; by default that of the model, which is the cross-entropy for most.
     loss: Annotated[Loss, LOSSES] | None = None

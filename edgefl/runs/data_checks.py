@@ -15,7 +15,10 @@ from edgefl.learning.datasets.base import IGNORED, telling_rows
 from edgefl.learning.losses import LOSSES, Loss
 from edgefl.learning.losses.imported import ImportedLoss, ignored_label
 from edgefl.learning.models import MODELS, Model
+from edgefl.learning.models.counted import without_values
 from edgefl.learning.models.imported import has_own_network
+from edgefl.learning.parameter_groups import values_of
+from edgefl.learning.parts import PartsError
 from edgefl.learning.report_section import ReportSection
 from edgefl.scenario import Scenario, Stop
 
@@ -30,6 +33,8 @@ def check(scenario: Scenario, data: Data) -> None:
     """
     _check_loss(scenario, data)
     _check_model(scenario.network.with_loss(scenario.training.loss), data, Streams(scenario.seed))
+    if scenario.training.parameter_groups:
+        _check_parameter_groups(scenario, data)
     if data.regression:
         _check_regression(scenario)
     if data.several_labels:
@@ -72,6 +77,15 @@ def _check_model(model: Model, data: Data, streams: Streams) -> None:
         name = MODELS.name_of(model)
         if reason := network_problem(model, data, streams, name):
             raise InputError(f"model.kind: {reason}")
+
+
+def _check_parameter_groups(scenario: Scenario, data: Data) -> None:
+    module = without_values(lambda: scenario.network.module(data.shape, data.outputs))
+    names = [name for name, parameter in module.named_parameters() if parameter.requires_grad]
+    try:
+        values_of(scenario.training.parameter_groups, names, "lr", 0.0)  # raises what is wrong with the names
+    except PartsError as error:
+        raise InputError(f"training.{error.key}: {error}") from None
 
 
 def _remedy_of_labels(data: Data) -> str:

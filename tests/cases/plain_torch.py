@@ -87,15 +87,17 @@ class PlainFedAvg:
         return np.mean(losses)
 
 
-def plain_move(task, device, loss_of, index=0, training=None, momentum=0.0):
+def plain_move(task, device, loss_of, index=0, training=None, momentum=0.0, optimizer_of=None):
     """Return the move [d] of a device from the initial module by torch's SGD; the loss is `loss_of(module, x, y)`.
 
-    The section `training` is the task's unless it is given.
+    The section `training` is the task's unless it is given; `optimizer_of(module)` may make another optimiser.
     """
     training = training or task.training
     module = build_module(task.model, task.data, task.streams).to(task.dtype)
     before = torch.nn.utils.parameters_to_vector(module.parameters()).detach()
     optimizer = torch.optim.SGD(module.parameters(), lr=training.lr, momentum=momentum)
+    if optimizer_of is not None:
+        optimizer = optimizer_of(module)
     for batch in mini_batches(task.parts[device], training, partial(task.streams.generator, "batches", device, index)):
         rows = batch[batch != PAD]
         optimizer.zero_grad()

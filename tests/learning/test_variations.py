@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from learner_cases import SIZES, make_learner, train_round
+from learner_cases import SIZES, learners, train_round
 from plain_torch import plain_move
 from torch.nn.functional import cross_entropy
 
@@ -40,8 +40,8 @@ def setting(device, index):
     return Training(lr=lr, batch_size=batch_size, local_epochs=epochs)
 
 
-def varied_learner(plan=SERIAL, algorithm=None, **training):
-    learner = make_learner(algorithm=algorithm, plan=plan, **{**BASE, "variations": VARIATIONS, **training})
+def varied_learner(make, plan=SERIAL, algorithm=None, **training):
+    learner = make(algorithm=algorithm, plan=plan, **{**BASE, "variations": VARIATIONS, **training})
     learner.task.training.know_groups(GROUPS)
     return learner
 
@@ -55,40 +55,33 @@ def move_by_hand(task, device, index, momentum):
 
 @pytest.mark.parametrize("plan", PLANS)
 def test_each_client_takes_the_steps_of_plain_torch_with_its_groups_keys(plan):
-    learner = varied_learner(PLANS[plan], momentum=0.5)
-    try:
+    with learners() as make:
+        learner = varied_learner(make, PLANS[plan], momentum=0.5)
         for index in (0, 2):
             updates, _ = train_round(learner, range(6), index)
             for device, move in enumerate(updates.vectors["delta"]):
                 assert (move - move_by_hand(learner.task, device, index, 0.5)).abs().max() < 1e-12
-    finally:
-        learner.close()
 
 
 def test_late_devices_train_by_the_round_that_they_began_in():
     """As with asynchronous policies, where one aggregation learns from several rounds."""
-    learner = varied_learner(PLANS["by hand"])
-    try:
+    with learners() as make:
+        learner = varied_learner(make, PLANS["by hand"])
         for device in range(6):
             learner.submit(device, 2 * (device % 2), learner.initial, {})
         updates, _ = learner.collect()
         for device, move in enumerate(updates.vectors["delta"]):
             assert (move - move_by_hand(learner.task, device, 2 * (device % 2), 0.0)).abs().max() < 1e-12
-    finally:
-        learner.close()
 
 
 def test_rates_of_groups_follow_the_schedule_and_reach_hooks():
-    learner = varied_learner(algorithm=FedProx(mu=0.5), lr_schedule={"kind": "exponential", "decay": 0.5})
-    plain = make_learner(algorithm=FedProx(mu=0.5), lr=0.02 * 0.5, batch_size=8, local_epochs=3)
-    try:
+    with learners() as make:
+        learner = varied_learner(make, algorithm=FedProx(mu=0.5), lr_schedule={"kind": "exponential", "decay": 0.5})
+        plain = make(algorithm=FedProx(mu=0.5), lr=0.02 * 0.5, batch_size=8, local_epochs=3)
         varied, _ = train_round(learner, [4], 1)
         same, _ = train_round(plain, [4], 1)
         assert (varied.vectors["delta"] - same.vectors["delta"]).abs().max() < 1e-12
         assert varied.lr == 0.1 * 0.5  # the server's steps go by the rate of the round
-    finally:
-        learner.close()
-        plain.close()
 
 
 def test_steps_and_samples_by_hand_with_and_without_stragglers():

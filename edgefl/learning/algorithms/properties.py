@@ -10,7 +10,7 @@ import numpy as np
 from edgefl.core.catalogue import Member, Unknown
 from edgefl.core.plugin_import import NotImported
 from edgefl.learning.algorithms.averaging import Averaging
-from edgefl.learning.algorithms.base import Algorithm, Updates
+from edgefl.learning.algorithms.base import Algorithm, LocalContext, Updates
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.trial import first_round, zeros
 from edgefl.learning.algorithms.watched import Watched
@@ -95,10 +95,23 @@ def weighs_steps(algorithm: Algorithm) -> bool:
     """Return whether devices divide their move by steps or rates, or use the gradient of all their samples."""
     if algorithm.needs_gradient or divides_by_lr(algorithm):
         return True
-    w = zeros(algorithm, 1)
-    local = first_round(algorithm, w)
-    sent = [algorithm.finish(w, replace(local, steps=steps * local.steps)) for steps in (1.0, 2.0)]
-    return any(not np.array_equal(np.asarray(sent[0][name]), np.asarray(sent[1][name])) for name in sent[0])
+    local = first_round(algorithm, zeros(algorithm, 1))
+    return not _sends_the_same(algorithm, local, replace(local, steps=2.0 * local.steps))
+
+
+def weighs_rates(algorithm: Algorithm) -> bool:
+    """Return whether what devices send or keep of their move depends on the learning rate."""
+    if divides_by_lr(algorithm):
+        return True
+    local = first_round(algorithm, zeros(algorithm, 1))
+    local = replace(local, steps=2.0 * local.steps)  # so that a rate may count from one step to the next
+    return not _sends_the_same(algorithm, local, replace(local, lr=2.0 * local.lr))
+
+
+def _sends_the_same(algorithm: Algorithm, one: LocalContext, other: LocalContext) -> bool:
+    """Return whether a device that has not moved sends the same in two contexts."""
+    sent = [algorithm.finish(local.start, local) for local in (one, other)]
+    return all(np.array_equal(np.asarray(sent[0][name]), np.asarray(sent[1][name])) for name in sent[0])
 
 
 def uploads_move(algorithm: Algorithm) -> bool:

@@ -44,6 +44,7 @@ needs_more_than_mean = _no_algorithm(
     properties.needs_only_mean, "the algorithm needs more of a round's updates than their mean"
 )
 divides_by_rate = _algorithm(properties.divides_by_lr, "the algorithm divides model updates by the learning rate")
+weighs_rates = _algorithm(properties.weighs_rates, "the algorithm assumes one learning rate for all parameters")
 keeps_for_each_device = _learning(
     properties.keeps_for_each_device, "the algorithm, or the initial model of sessions, keeps a state for each device"
 )
@@ -93,6 +94,10 @@ codec_loses_for_good = Fact(
     lambda scenario: scenario.training.codec.compresses and not scenario.training.codec.error_feedback,
 )
 varies = is_true("training.variations", "rates, batches or local work differ between devices or rounds")
+has_own_rates = Fact(
+    "some parameters have a learning rate of their own",
+    lambda scenario: any(group.lr is not None for group in scenario.training.parameter_groups),
+)
 drops_stragglers = Fact("the updates of stragglers are dropped", _drops_stragglers)
 rate_is_zero = is_false("training.lr", "the learning rate is 0")
 statistics_stay_at_devices = equals(

@@ -10,6 +10,8 @@ WHOLE_MODEL = (
     ),
     features.PARTS.excludes(features.SPLIT, "the policy {policy} divides the model itself"),
     features.ADAPTERS.excludes(features.SPLIT, "the policy {policy} trains all layers of the model"),
+    features.OWN_RATES.excludes(features.WEIGHED_RATES, "{algorithm} assumes one rate for all parameters"),
+    features.ZERO_RATE.excludes(features.OWN_RATES, "the rates of training.parameter_groups are multiples of it"),
     features.VARIATIONS.excludes(features.SPLIT, "with the policy {policy} all devices take steps of one kind"),
 )
 

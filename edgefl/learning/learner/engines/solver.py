@@ -1,6 +1,6 @@
 """One step of the local solver on flat vectors, for one client [d] or a batch of clients [C, d]."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import sqrt
 
 import torch
@@ -8,10 +8,15 @@ from torch import Tensor
 
 from edgefl.learning.algorithms import Algorithm, LocalContext
 from edgefl.learning.learner.engines.phases import Phase
-from edgefl.learning.learner.networks.flat_vectors import unchanged
+from edgefl.learning.learner.networks.flat_vectors import Layout, unchanged
+from edgefl.learning.parameter_groups import values_of
 from edgefl.learning.training_section import Training
 
 CLIP_EPS = 1e-6  # of torch.nn.utils.clip_grad_norm_
+
+Own = Mapping[str, Tensor]
+"""What differs between parameters [d]: `lr`, a factor of the learning rate, and `weight_decay`."""
+ALIKE: Own = {}
 
 
 class Solver:
@@ -19,11 +24,13 @@ class Solver:
 
     The order matters: the correction is clipped with the gradient, and weight decay is not, as in PyTorch programs that
     clip before the optimiser's step. The parameters before and after a `cut` are clipped by separate norms.
+    Parameters may have their `own` rates and decay, see `own_values`.
     """
 
-    def __init__(self, algorithm: Algorithm, training: Training, cut: int | None = None) -> None:
+    def __init__(self, algorithm: Algorithm, training: Training, cut: int | None = None, own: Own = ALIKE) -> None:
         self.algorithm = algorithm
         self.training = training
+        self.own = own
         self._clipped_together = [slice(None)]
         if cut is not None:  # split learning: no machine knows the norm of the whole gradient
             self._clipped_together = [slice(cut), slice(cut, None)]
@@ -62,10 +69,13 @@ class Solver:
             # after clipping, so that neither the scenario's decay nor the algorithm's is clipped
             decay = self.algorithm.decay(local)
             lr = self._rate(local, number)
+            if "lr" in self.own:
+                lr = lr * self.own["lr"]
+            weight_decay = self.own.get("weight_decay", training.weight_decay)
             if training.optimizer == "adamw":
-                w.mul_(1 - lr * training.weight_decay)
+                w.mul_(1 - lr * weight_decay)
             else:
-                decay = training.weight_decay + decay
+                decay = weight_decay + decay
             if isinstance(decay, float) and isinstance(lr, float) and not moments and _fits_one_pass(w, gradient):
                 _descend(w, gradient, lr, decay)
                 return
@@ -138,6 +148,17 @@ class Solver:
         # the gradient is of no more use: its memory takes the denominator, and then the direction
         denominator = torch.sqrt(v, out=gradient).div_(sqrt(1 - beta2**number)).add_(self.training.adam_eps)
         return torch.div(m, denominator, out=denominator).div_(1 - beta1**number)
+
+
+def own_values(training: Training, layout: Layout, like: Tensor) -> Own:
+    """Return what differs between parameters that lie in a vector by a layout, of the type and device of `like`."""
+    own = {}
+    for key, usual, unit in (("lr", training.lr, training.lr), ("weight_decay", training.weight_decay, 1.0)):
+        values = values_of(training.parameter_groups, layout.names, key, usual).values()
+        if set(values) != {usual}:
+            of_tensors = like.new_tensor(list(values)) / unit
+            own[key] = of_tensors.repeat_interleave(torch.tensor(layout.sizes, device=like.device))
+    return own
 
 
 def _fits_one_pass(w: Tensor, gradient: Tensor) -> bool:

@@ -18,7 +18,7 @@ from edgefl.learning.learner.engines.batched import BatchedEngine
 from edgefl.learning.learner.engines.cuda_graph import CudaGraphs
 from edgefl.learning.learner.engines.engine import Cohort, Trained, TrainingEngine, joined, shortened
 from edgefl.learning.learner.engines.samples import Samples
-from edgefl.learning.learner.engines.solver import Solver
+from edgefl.learning.learner.engines.solver import Solver, own_values
 from edgefl.learning.learner.engines.step_graphs import Recorder, Recording, StepGraphs
 from edgefl.learning.learner.jobs import JobKey
 from edgefl.learning.learner.kernels.compared import Compared, classes_last, compared, sample_losses
@@ -64,7 +64,9 @@ class Trainer:
         self.network = network
         self.samples = {"train": train, "test": test}
         self.device = train.y.device
-        self.solver = Solver(task.algorithm, task.training, task.cut)
+        like = torch.empty(0, dtype=task.dtype, device=self.device)
+        own = own_values(task.training, network.parameters, like)
+        self.solver = Solver(task.algorithm, task.training, task.cut, own)
         self._cohorts = CohortBuilder(task, network, train)
         self._layers: LayersGradient | None = None
         if LayersGradient.fits(
@@ -86,7 +88,7 @@ class Trainer:
         if algorithm is None:
             algorithm = self.task.algorithm
         else:
-            solver = Solver(algorithm, self.task.training, self.task.cut)
+            solver = Solver(algorithm, self.task.training, self.task.cut, self.solver.own)
             graphs = None  # their records call the hooks of the task's algorithm
         row = ENGINES[plan.engine]
         engine: Callable[..., TrainingEngine] = row.imported()
