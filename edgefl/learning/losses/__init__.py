@@ -1,7 +1,7 @@
 """Losses: what local training minimises and tests measure; one file each."""
 
 from edgefl.core.catalogue import Adapter, Catalogue
-from edgefl.learning.losses.base import Loss
+from edgefl.learning.losses.base import BatchLoss, Loss
 
 CLASSES = (
     "CrossEntropyLoss",
@@ -44,4 +44,4 @@ LOSSES: Catalogue[Loss] = Catalogue(
     elsewhere=_paths_in_torch(),
 )
 
-__all__ = ["LOSSES", "Loss"]
+__all__ = ["LOSSES", "BatchLoss", "Loss"]

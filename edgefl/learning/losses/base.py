@@ -28,6 +28,8 @@ class Loss(Member):
     Then `of_samples` takes outputs [..., L, n] and labels [..., L]; those below 0 do not count.
     """
 
+    whole_batches: ClassVar[bool] = False  # whether it is of a mini-batch as a whole; see `BatchLoss`
+
     def takes_log_probabilities(self, outputs: int, labels: npt.NDArray[np.generic]) -> bool:
         """Return whether the n `outputs` must be logarithms of probabilities, which only some networks give.
 
@@ -58,3 +60,20 @@ class Loss(Member):
     def refusal(self, outputs: int, labels: npt.NDArray[np.generic]) -> str | None:
         """Return why the loss cannot take n `outputs` and some of the labels [samples, ...]; None if it can."""
         return None  # edgefl's losses need no trial
+
+
+class BatchLoss(Loss):
+    """Base of losses of a mini-batch as a whole, such as contrastive ones; clients then train one after another.
+
+    `test_loss` is a mean over parts of the test samples, weighted by their sizes.
+    """
+
+    whole_batches: ClassVar[bool] = True
+
+    def of_batch(self, outputs: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss of a mini-batch, one number, from outputs [B, n] and labels [B] or [B, k]."""
+        raise NotImplementedError
+
+    def of_samples(self, outputs: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss of the mini-batch for each of its samples [B], whose mean it is."""
+        return self.of_batch(outputs, labels).expand(outputs.shape[:-1])

@@ -36,6 +36,8 @@ def choose_plan(task: LearningTask, network: Network, workers: Workers, inputs: 
     if not row.together:
         return Plan(row.module, "autograd", 1)
     try:
+        if task.model.loss.whole_batches:
+            return _for_whole_batches(task.training)
         return _by_rule(task, network, workers, inputs)
     except MemoryError:
         count = task.training.width or 1
@@ -45,6 +47,13 @@ def choose_plan(task: LearningTask, network: Network, workers: Workers, inputs: 
         ) from None
     except CannotBatchError as error:
         raise InputError(f"training.engine: {engine}: the model cannot be batched ({error}); use serial") from None
+
+
+def _for_whole_batches(training: Training) -> Plan:
+    # Stacked mini-batches of several clients are filled up to one size with samples that do not count.
+    if training.engine != AUTO:
+        raise CannotBatchError("its loss is of whole mini-batches")
+    return SERIAL
 
 
 def _by_rule(task: LearningTask, network: Network, workers: Workers, inputs: ClientInputs) -> Plan:
