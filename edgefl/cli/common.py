@@ -213,7 +213,7 @@ def _warn(lines: Iterable[str], place: Callable[[str], str]) -> None:
 
 
 def warn_of_groups() -> None:
-    """Warn of installed plug-ins in groups that edgefl does not know, and so never looks at."""
+    """Warn of plug-ins in groups of entry points that are not known, and so are never read."""
     from edgefl.cli.listing import unknown_groups
 
     _warn(unknown_groups(), str)

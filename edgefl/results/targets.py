@@ -12,7 +12,6 @@ from edgefl.core.section import nearest
 from edgefl.core.units import as_number, percent
 from edgefl.results import metrics
 from edgefl.results.metrics import AccuracyCurve, Reach
-from edgefl.scenario.written_units import converted
 
 ACCURACY = "test_accuracy"
 SIGNS = {"<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater}
@@ -88,6 +87,8 @@ def end_of(text: str) -> End:
     Raises:
         InputError: it names none.
     """
+    from edgefl.scenario.written_units import converted  # late, as sections import much more
+
     found = re.fullmatch(r"\s*([\d.eE+-]+)\s*([^\W\d]\S*)\s*", text)
     number = as_number(found[1]) if found else None
     for unit, column in ENDS.items():

@@ -1,5 +1,6 @@
 """Forecasts of a run from its first rounds: its results, its time on this machine and its needs."""
 
+import logging
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -127,7 +128,7 @@ def lost_updates(scenario: Scenario) -> Iterator[str]:
     if scenario.server.deadline_s is None or scenario.server.selection.needs_losses:
         return
     try:
-        trial, _ = _tried(scenario, Options(train=False))
+        trial = _priced(scenario)
     except (NotImported, Unavailable):
         return
     if trial.updates.many_lost:
@@ -151,7 +152,7 @@ def _remedies(scenario: Scenario) -> Iterator[tuple[str, str]]:
         override = Override(tuple(key.split(".")), value, "a remedy")
         try:
             other = changed(scenario, [override])
-            trial, _ = _tried(other, Options(train=False))
+            trial = _priced(other)
         except (InputError, RunError):
             continue  # it does not fit the scenario
         if other != scenario:
@@ -172,6 +173,17 @@ def whole_run_s(scenario: Scenario, options: Options) -> float:
     if not trial.rows:
         return time.monotonic() - began_s
     return trial.wall_s(scenario.in_sessions.total)
+
+
+def _priced(scenario: Scenario) -> _Trial:
+    """Return the first rounds without learning; what a beginning run warns of has been said before."""
+    log = logging.getLogger("edgefl")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        return _tried(scenario, Options(train=False))[0]
+    finally:
+        log.setLevel(level)
 
 
 def _tried(scenario: Scenario, options: Options) -> tuple[_Trial, Payload]:

@@ -97,7 +97,7 @@ def test_where_every_target_is_missed_another_one_is_proposed_and_said(study, tm
     text = capsys.readouterr().out
     assert said in text.replace("\n", " ")
     assert f"Time to {highest} %" in text
-    page = edgefl.report(study, tmp_path / "page.html").read_text()
+    page = edgefl.report(study, tmp_path / "page.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
     assert said in page
     assert f"to {highest} %" in page
     folders = sorted(study.glob("*/seed-1"))
