@@ -1,4 +1,4 @@
-"""The table of training engines: what `training.engine` may say, which class trains, and by which kernels.
+"""The table of training engines: the values of `training.engine`, with the class and the kernels of each.
 
 It knows no torch, so sections may read it. An engine is a file in `learner/engines/`, a name and a row.
 """

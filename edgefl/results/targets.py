@@ -73,11 +73,10 @@ def target_of(text: str | float) -> Target:
         if not 0 < number <= 1:
             raise InputError(f"--target {text}: an accuracy must be > 0 and <= 1: write 0.8 for 80 %")
         return Target(f"{number:.6g}", percent(number), number)
-    found = re.fullmatch(r"\s*([\w.]+)\s*(<=|>=|<|>)\s*(\S+)\s*", str(text))
-    limit = as_number(found[3]) if found else None
-    if found is None or limit is None:
+    column, sign, after = _groups(r"([\w.]+)\s*(<=|>=|<|>)\s*(\S+)", str(text)) or ("", "", "")
+    limit = as_number(after)
+    if limit is None:
         raise InputError(f"--target {text}: write an accuracy such as 0.8, or a limit such as 'test_loss<0.5'")
-    column, sign, _ = found.groups()
     return Target(f"{column}{sign}{limit:.6g}", f"{column} {sign} {limit:.6g}", limit, column, sign)
 
 
@@ -89,13 +88,21 @@ def end_of(text: str) -> End:
     """
     from edgefl.scenario.written_units import converted  # late, as sections import much more
 
-    found = re.fullmatch(r"\s*([\d.eE+-]+)\s*([^\W\d]\S*)\s*", text)
-    number = as_number(found[1]) if found else None
-    for unit, column in ENDS.items():
-        limit = converted(number, found[2], unit) if found and number is not None else None
-        if found and limit is not None and limit > 0:
-            return End(column, limit, f"the first {found[1]} {found[2]}")
+    written, unit = _groups(r"([\d.eE+-]+)\s*([^\W\d]\S*)", text) or ("", "")
+    number = as_number(written)
+    if number is not None and number > 0:
+        for known, column in ENDS.items():
+            limit = converted(number, unit, known)
+            if limit is not None:
+                return End(column, limit, f"the first {written} {unit}")
     raise InputError(f"--at {text}: write a time, an energy or rounds with a unit, such as 600s, 1.5kJ or 20rounds")
+
+
+def _groups(pattern: str, text: str) -> tuple[Any, ...] | None:
+    found = re.fullmatch(pattern, text.strip())
+    if found is None:
+        return None
+    return found.groups()
 
 
 def instead_of_missed(targets: Sequence[Target], reached: Sequence[bool], best: Sequence[float]) -> Target | None:
@@ -107,11 +114,13 @@ def instead_of_missed(targets: Sequence[Target], reached: Sequence[bool], best: 
     if not targets or any(reached) or len(known) <= len(best) // 2:
         return None
     percents = np.floor(100 * known[len(best) // 2] + 1e-9)
-    return target_of(float(percents / 100)) if percents else None
+    if not percents:
+        return None
+    return target_of(float(percents / 100))
 
 
 def missed_sentence(targets: Sequence[Target], shown: Target) -> str:
-    """Return that no run reached the targets, and the target that is shown in their stead."""
+    """Return that no run reached the targets, and the accuracy that is shown instead of them."""
     missed = " or ".join(target.title for target in targets)
     return f"No run reached {missed}: {shown.title} is the highest accuracy that most runs reached"
 

@@ -1,4 +1,4 @@
-"""Algorithms that replace the weights with which another one averages over participants."""
+"""Algorithms that replace the aggregation weights of another one."""
 
 from __future__ import annotations
 

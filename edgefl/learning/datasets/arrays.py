@@ -73,7 +73,7 @@ def arrays(
         owner: [n] owner of each training sample, from 0, for the partition `natural`.
         test_owner: [m] owner of each test sample.
         ignore_index: another label of tokens or pixels that do not count, such as 255.
-        weight: [n] of each training sample in the mean of its mini-batch.
+        weight: [n] of each training sample in its mini-batch's mean loss.
 
     Raises:
         InputError: they are not samples and labels.

@@ -45,7 +45,7 @@ class Data:
     std: float | npt.NDArray[np.float64] = 1.0
     owner: npt.NDArray[np.int64] | None = None  # [n] owner of each training sample, from 0, where samples have owners
     test_owner: npt.NDArray[np.int64] | None = None  # [m] of each test sample; -1: its owner has no training samples
-    weight: npt.NDArray[np.float64] | None = None  # [n] of each training sample in the mean of its mini-batch
+    weight: npt.NDArray[np.float64] | None = None  # [n] of each training sample in its mini-batch's mean loss
     ranked: bool = False  # a user's test samples are ranked: the one with label 1 should come before those with label 0
     dtype: Literal["float32", "float64"] = "float32"  # in which models learn from it
     optimum: float | None = None  # of the scalar problem, where known

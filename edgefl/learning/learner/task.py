@@ -59,7 +59,7 @@ class LearningTask:
 
     @property
     def sample_weights(self) -> Floats | None:
-        """The weight [n] of each of the stored training samples in the mean of its mini-batch; None: all alike."""
+        """The weight [n] of each stored training sample in its mini-batch's mean loss; None: all alike."""
         given = self.stored.weight
         of_classes = self.model.loss.sample_weights(self.stored.train_y)
         if given is None or of_classes is None:

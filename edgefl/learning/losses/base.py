@@ -51,7 +51,7 @@ class Loss(Member):
         return False
 
     def sample_weights(self, labels: npt.NDArray[np.generic]) -> npt.NDArray[np.float64] | None:
-        """Return the weight [n] of each training sample in the mean of its mini-batch, by all labels [n].
+        """Return the weight [n] of each training sample in its mini-batch's mean loss, from all labels [n].
 
         The mean divides by the sum of the weights. None: all samples count alike.
         """

@@ -71,7 +71,7 @@ def read_table(
     Args:
         path: the file.
         changed_ns: when it was changed.
-        kinds: columns of values, of which it must have one kind.
+        kinds: columns of values; it must have one of these kinds.
         named: its names for columns.
         device: whose log it is, with rows without values; None: it has a column `device`, and values in all rows.
 
@@ -97,7 +97,7 @@ def read_table(
 
 
 def _kind(path: Path, kinds: tuple[Columns, ...], names: Mapping[str, str]) -> Columns:
-    """Return those of the columns of which a file has some, or the first ones."""
+    """Return the kind of columns that a file has, or the first kind."""
     named = tuple(kind for kind in kinds if not names.keys().isdisjoint(kind.names)) or kinds
     optional = [name for kind in named for name in kind.names]
     first = next(csv_rows(path, (), optional, names), None)

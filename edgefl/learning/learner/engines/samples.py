@@ -27,7 +27,7 @@ class Samples:
         device: where they are kept.
         dtype: of the samples that `batch` returns.
         augmentation: random crops and flips of images, or None.
-        weight: [n] of each sample in the mean of its mini-batch; None: all alike.
+        weight: [n] of each sample in its mini-batch's mean loss; None: all alike.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Samples:
         self.x = _shared(x).to(device)
         self.y = _shared(y).to(device)
         self.counted = counted_labels(y)  # [n] labels of each sample that count; None: one each
-        self.weight: Floats | Ints | None = self.counted  # [n] of each sample in the mean of its mini-batch, or None
+        self.weight: Floats | Ints | None = self.counted  # [n] of each sample in its mini-batch's mean loss, or None
         if weight is not None:
             self.weight = weight if self.counted is None else weight * self.counted
         self.shape = self.x.shape[1:]

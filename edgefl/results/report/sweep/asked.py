@@ -69,11 +69,8 @@ def _costs(study: Study, runs: dict[int, Run], target: Target) -> dict[str, Floa
         next(entry for entry in run.summary["targets"] if entry.get("name") == target.name) for run in runs.values()
     ]
     names = [one.at_target for one in study.quantities if one.at_target]
-    found = {}
-    for name in names:
-        if any(name in entry for entry in entries):
-            found[name] = _column(study, runs, [entry.get(name) for entry in entries])
-    return found
+    known = [name for name in names if any(name in entry for entry in entries)]
+    return {name: _column(study, runs, [entry.get(name) for entry in entries]) for name in known}
 
 
 def _column(study: Study, runs: dict[int, Run], values: Sequence[float | None]) -> Floats:

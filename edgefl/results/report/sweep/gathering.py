@@ -58,7 +58,7 @@ def has_points(folders: Sequence[Path]) -> bool:
 def gathered(folders: Sequence[Path]) -> Study:
     """Return the study of a sweep's folder; or of several folders, which are the values of its first key.
 
-    Several sweeps must vary the same keys over the same values, by which their runs are paired. If they share no run,
+    Several sweeps must vary the same keys over the same values, so that their runs can be paired. If they share no run,
     they are the parts of one sweep, such as the seeds of a SLURM array. Points and runs are paired by their seeds only.
 
     Raises:
