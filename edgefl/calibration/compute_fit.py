@@ -1,6 +1,6 @@
 """The time of a training step of one type of device: a law of what networks compute, or a table of measured times.
 
-    step = batch (6 conv / r1 + 6 matmul / r2 + 6 grouped / r3 + 3 bytes / bandwidth + groups tau) + t0
+    step = batch (6 conv / r1 + 6 matmul / r2 + 6 grouped / r3 + 3 bytes / bandwidth + groups tau) + layers l + t0
 
 with the multiply-accumulates of a sample's forward pass by kind, and the bytes of its results: training takes three
 times the forward pass, and a multiply-accumulate is two operations. `shipped_law` fits its numbers.
@@ -35,7 +35,7 @@ class Setting(NamedTuple):
 class FittedLaw:
     """The law of one type's steps at its highest clock, by the keys of `devices.compute`."""
 
-    seconds: Mapping[str, float]  # for an operation, a byte, a group, a step
+    seconds: Mapping[str, float]  # for an operation, a byte, a group, a layer, a step
     shares: Mapping[str, float]  # the largest that each has of any step in the log
 
     def step_s(self, counts: NetworkCounts, samples: float) -> float:
@@ -140,8 +140,9 @@ def samples_a_step(row: LogRow) -> float:
 def fit_law(settings: Sequence[Setting], counts: Mapping[str, NetworkCounts]) -> FittedLaw:
     """Return the law of some steps, near the preset's."""
     amounts = [_amounts(counts[setting.network], setting.samples) for setting in settings]
-    keys = tuple(amounts[0])
-    table = np.array([list(of_step.values()) for of_step in amounts])  # [settings, keys]
+    # Counts without layers do not know how many there are, so that the time of a step is all that they tell.
+    keys = [key for key in amounts[0] if key != "layer_s" or any(of_step[key] for of_step in amounts)]
+    table = np.array([[of_step[key] for key in keys] for of_step in amounts])  # [settings, keys]
     seconds = near_preset(keys, table, np.array([setting.step_s for setting in settings]))
     parts_s = table * seconds
     shares = (parts_s / parts_s.sum(axis=1, keepdims=True)).max(axis=0)
@@ -152,7 +153,7 @@ def fit_law(settings: Sequence[Setting], counts: Mapping[str, NetworkCounts]) ->
 
 
 def _amounts(counts: NetworkCounts, samples: float) -> dict[str, float]:
-    """Return the operations by kind, bytes and groups of a training step, by the key that prices them."""
+    """Return the operations by kind, bytes, groups and layers of a training step, by the key that prices them."""
     forward = counts.forward
     passes = counts.passes * samples
     return {
@@ -161,6 +162,7 @@ def _amounts(counts: NetworkCounts, samples: float) -> dict[str, float]:
         "grouped_flops_per_s": OPERATIONS * passes * forward.grouped_macs,
         "bandwidth_bytes_per_s": passes * forward.activation_bytes,
         "group_s": passes / USUAL_PASSES * forward.groups,
+        "layer_s": forward.layers,
         "step_s": 1.0,
     }
 

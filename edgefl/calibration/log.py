@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in, number_in
+from edgefl.core.data_files import COMMENT, CsvRow, NotReadable, csv_rows, faults_in, number_in, utf8_lines
 from edgefl.core.errors import InputError
+from edgefl.core.packed_files import unpacked
 from edgefl.core.section import nearest, shown
 from edgefl.world.compute_law import USUAL_PASSES, ForwardCounts
 
@@ -22,6 +23,7 @@ MOST_CHARACTERS = 100  # of a name
 MOST_FAULTS = 20  # that an error lists
 
 COUNTS = ("macs", "depthwise_macs", "matmul_macs", "conv1x1_macs", "convkxk_macs", "activation_bytes", "conv_groups")
+LAYERS = "layers"  # an optional column: tables without it know no times of layers
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,23 @@ def read_log(path: Path) -> list[LogRow]:
     return rows
 
 
+def read_provenance(path: Path) -> dict[str, str]:
+    """Return what the lines `# key: value` above a log's header say; `edgefl measure` writes them.
+
+    Raises:
+        InputError: the log cannot be read.
+    """
+    found: dict[str, str] = {}
+    with faults_in(path), unpacked(path) as stream:
+        for line in utf8_lines(stream):
+            if not line.startswith(COMMENT):
+                break
+            key, colon, value = line.lstrip(COMMENT).partition(":")
+            if colon:
+                found[key.strip()] = value.strip()
+    return found
+
+
 def read_counts(path: Path) -> dict[str, NetworkCounts]:
     """Return what each network of a table computes, by its name.
 
@@ -96,13 +115,13 @@ def read_counts(path: Path) -> dict[str, NetworkCounts]:
     """
     found: dict[str, NetworkCounts] = {}
     with faults_in(path):
-        for row in csv_rows(path, ("network", *COUNTS)):
+        for row in csv_rows(path, ("network", *COUNTS), (LAYERS,)):
             name = row.cells["network"]
             if not name or name in found:
                 what = f'"{name}" has a row already' if name else "is empty"
                 raise NotReadable(f"network: {what}: write one row for each network", row.line)
             numbers: dict[str, float] = {}
-            for column in COUNTS:
+            for column in (*COUNTS, LAYERS) if row.cells.get(LAYERS) else COUNTS:
                 numbers[column] = number_in(row, column, least=0.0, most=LARGEST, remedy="write 0 if it has none")
             convolution = numbers["conv1x1_macs"] + numbers["convkxk_macs"]
             if not math.isclose(convolution + numbers["matmul_macs"], numbers["macs"], rel_tol=1e-6):
@@ -113,6 +132,7 @@ def read_counts(path: Path) -> dict[str, NetworkCounts]:
                 grouped_macs=numbers["depthwise_macs"],
                 activation_bytes=numbers["activation_bytes"],
                 groups=numbers["conv_groups"],
+                layers=numbers.get(LAYERS, 0.0),
             )
             found[name] = NetworkCounts(forward)
     return found

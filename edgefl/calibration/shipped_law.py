@@ -16,7 +16,8 @@ BOARD = "raspberry_pi_4"
 # distribution with this standard deviation.
 MISS = 0.1
 DEVIATION = 0.5  # of a factor: three networks of small images take 1.1, 1.3 and 3.1 times as long (as above)
-DEVIATIONS = {"step_s": 1.5}  # four times as long is usual: what a framework does in each step need not follow speeds
+# Four times as long is usual: what a framework does in each layer and step need not follow speeds.
+DEVIATIONS = {"layer_s": 1.5, "step_s": 1.5}
 
 
 def is_speed(key: str) -> bool:
@@ -25,19 +26,23 @@ def is_speed(key: str) -> bool:
 
 
 def preset_seconds(keys: Sequence[str]) -> Floats:
-    """Return the preset's seconds [keys] for an operation, a byte, a group or a step."""
+    """Return the preset's seconds [keys] for an operation, a byte, a group, a layer or a step."""
     from edgefl.scenario import presets  # late: few logs need it, and it imports all sections
 
-    law = presets.read("devices", BOARD)["compute"]
+    preset = presets.read("devices", BOARD)["compute"]
+    law = {
+        "step_s": preset["layer_s"],
+        **preset,
+    }  # a step takes as long as one of its layers unless a log asks for more
     return np.array([1 / float(law[key]) if is_speed(key) else float(law[key]) for key in keys])
 
 
 def near_preset(keys: Sequence[str], amounts: Floats, measured_s: Floats) -> Floats:
-    """Return the seconds [keys] for an operation, a byte, a group or a step.
+    """Return the seconds [keys] for an operation, a byte, a group, a layer or a step.
 
     Args:
         keys: of `devices.compute`.
-        amounts: [steps, keys] of operations, bytes, groups and steps.
+        amounts: [steps, keys] of operations, bytes, groups, layers and steps.
         measured_s: [steps] seconds.
     """
     from scipy.optimize import least_squares

@@ -12,7 +12,7 @@ from edgefl.learning.models.imported import Imported
 from edgefl.learning.payload import FIRST, Payload
 from edgefl.learning.workload import PlannedWork
 from edgefl.scenario import Scenario
-from edgefl.world.compute_law import ComputeLaw, drawn_law, forward_share
+from edgefl.world.compute_law import drawn_law, forward_share
 from edgefl.world.devices_section import Hardware
 from edgefl.world.measured_times import step_s_of
 from edgefl.world.world import World
@@ -31,11 +31,14 @@ def timed(payload: Payload, scenario: Scenario, data: Data, world: World, stream
     law = drawn_law(scenario.devices, flops_per_s, streams)
     passes = scenario.network.training_passes(data.shape, data.outputs, tokens=data.tokens)
     forward_s = payload.loss_flops / flops_per_s / law.speed
+    layers = 0.0
     if any(hardware.compute.needs_counts for hardware in groups):
-        forward_s = _by_law(forward_s, law, scenario, data)
+        counts = scenario.network.forward_counts(data.shape, data.outputs, tokens=data.tokens)
+        forward_s = _by_law(forward_s, law.forward_s(counts), scenario)
+        layers = counts.layers
     first_part_passes = scenario.network.first_passes(data.shape, data.outputs, tokens=data.tokens)
     # The solver's operations run at the usual speed.
-    step_flops = (payload.step_flops / flops_per_s / law.speed + law.each_step_s()) * flops_per_s
+    step_flops = (payload.step_flops / flops_per_s / law.speed + law.each_step_s(layers)) * flops_per_s
     first_part_forward_s = forward_s.copy()
     for place, ((first, end), hardware) in enumerate(zip(scenario.devices.borders, groups, strict=True)):
         if hardware.compute.measured is None:
@@ -65,10 +68,8 @@ def _steps(scenario: Scenario, payload: Payload) -> tuple[Floats, Ints]:
     return planned.planned_steps(ids, FIRST), planned.batches(ids, FIRST)
 
 
-def _by_law(forward_s: Floats, law: ComputeLaw, scenario: Scenario, data: Data) -> Floats:
-    """Return the seconds [devices] of one sample's forward pass, by the law for groups that have one."""
-    counts = scenario.network.forward_counts(data.shape, data.outputs, tokens=data.tokens)
-    by_law_s = law.forward_s(counts)
+def _by_law(forward_s: Floats, by_law_s: Floats, scenario: Scenario) -> Floats:
+    """Return the seconds [devices] of one sample's forward pass, those by the law for groups that have one."""
     chosen = forward_s.copy()
     for (first, end), hardware in zip(scenario.devices.borders, scenario.devices.made_of, strict=True):
         if hardware.compute.needs_counts:

@@ -40,6 +40,7 @@ class ForwardCounts(NamedTuple):
     grouped_macs: float  # of convolutions with groups
     activation_bytes: float  # results of all operators that compute something
     groups: float  # of all grouped convolutions together
+    layers: float = 0.0  # convolutions and linear layers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +52,7 @@ class ComputeLaw:
     grouped_flops_per_s: Floats
     bandwidth_bytes_per_s: Floats  # inf: memory costs no time
     group_s: Floats
+    layer_s: Floats
     step_s: Floats
     speed: Floats
 
@@ -65,9 +67,9 @@ class ComputeLaw:
         overhead_s = counts.groups * self.group_s / USUAL_PASSES
         return np.asarray((products_s + memory_s + overhead_s) / self.speed)
 
-    def each_step_s(self) -> Floats:
-        """Return the seconds [devices] that each step takes besides, whatever its batch."""
-        return self.step_s / self.speed
+    def each_step_s(self, layers: float) -> Floats:
+        """Return the seconds [devices] that each step of a network with `layers` takes besides, whatever its batch."""
+        return (self.step_s + layers * self.layer_s) / self.speed
 
 
 def drawn_law(devices: Devices, flops_per_s: Floats, streams: Streams) -> ComputeLaw:
@@ -92,6 +94,7 @@ def drawn_law(devices: Devices, flops_per_s: Floats, streams: Streams) -> Comput
         grouped_flops_per_s=speed("grouped_flops_per_s", flops_per_s),
         bandwidth_bytes_per_s=speed("bandwidth_bytes_per_s", np.full(devices.count, np.inf)),
         group_s=devices.draw("group_s", NON_NEGATIVE, streams, lambda hardware: hardware.compute.group_s),
+        layer_s=devices.draw("layer_s", NON_NEGATIVE, streams, lambda hardware: hardware.compute.layer_s),
         step_s=devices.draw("step_s", NON_NEGATIVE, streams, lambda hardware: hardware.compute.step_s),
         speed=devices.draw("speed", POSITIVE, streams, lambda hardware: hardware.compute.speed),
     )

@@ -35,16 +35,17 @@ class MeasuredTimes(Section):
 
 
 SPEEDS = ("convolution_flops_per_s", "matmul_flops_per_s", "grouped_flops_per_s", "bandwidth_bytes_per_s")
-LAW = (*SPEEDS, "group_s", "step_s")
+LAW = (*SPEEDS, "group_s", "layer_s", "step_s")
 
 
 class Compute(Section):
     """The law of a training step at the highest clock; numbers may be distributions.
 
-    ``step = (batch (conv / r1 + matmul / r2 + grouped / r3 + bytes / bandwidth + groups tau) + t0) / speed``
+    ``step = (batch (conv / r1 + matmul / r2 + grouped / r3 + bytes / bandwidth + groups tau) + layers l + t0) / speed``
     with the operations of a sample in convolutions, in matrix products and in grouped convolutions (two for each
-    multiply-accumulate), the bytes that all operators write, and the number of groups of all grouped convolutions.
-    Training takes three forward passes. With a lower clock everything takes longer in proportion.
+    multiply-accumulate), the bytes that all operators write, the number of groups of all grouped convolutions, and the
+    number of convolutions and linear layers. Training takes three forward passes. With a lower clock everything takes
+    longer in proportion.
     """
 
     # Speed of convolutions without groups, r1; by default cpu_hz times flops_per_cycle.
@@ -57,6 +58,8 @@ class Compute(Section):
     bandwidth_bytes_per_s: Positive | None = None
     # Time that training takes for each group of each grouped convolution and sample, tau.
     group_s: NonNegative = Constant(value=0.0)
+    # Time that each step takes for each convolution and linear layer, whatever its batch, l.
+    layer_s: NonNegative = Constant(value=0.0)
     step_s: NonNegative = Constant(value=0.0)  # Time that each step takes whatever its batch, t0.
     speed: Positive = Constant(value=1.0)  # Divides all times; a distribution makes units differ.
     jitter: Annotated[float, Field(ge=0, le=2)] = 0.0  # Coefficient of variation of a device's times over the rounds.
@@ -72,9 +75,9 @@ class Compute(Section):
 
     @property
     def needs_counts(self) -> bool:
-        """True if the law distinguishes between kinds of operations, so that a network must be counted."""
+        """True if the law distinguishes between parts of a network, which must be counted then."""
         has_speeds = any(getattr(self, key) is not None for key in SPEEDS)
-        return has_speeds or self.group_s.span()[1] > 0
+        return has_speeds or self.group_s.span()[1] > 0 or self.layer_s.span()[1] > 0
 
     @property
     def is_plain(self) -> bool:

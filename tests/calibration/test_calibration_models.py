@@ -17,7 +17,9 @@ class Net(nn.Sequential):
         super().__init__(nn.Flatten(), nn.Linear(64, 64), nn.Linear(64, 10))
         self[1].requires_grad_(False)
 """
-FORWARD = ForwardCounts(convolution_macs=2e8, matmul_macs=1e7, grouped_macs=5e6, activation_bytes=3e6, groups=40.0)
+FORWARD = ForwardCounts(
+    convolution_macs=2e8, matmul_macs=1e7, grouped_macs=5e6, activation_bytes=3e6, groups=40.0, layers=5.0
+)
 
 
 @pytest.fixture
@@ -47,6 +49,7 @@ def test_frozen_layers_train_in_fewer_passes(files, monkeypatch):
     assert counts["half"].passes == pytest.approx((macs[0] + 2 * macs[1]) / sum(macs))
     # `training` prices three passes, so the counts are scaled to fewer.
     forward = ForwardCounts(*(count * counts["half"].passes / USUAL_PASSES for count in counts["half"].forward))
+    forward = forward._replace(layers=2.0)
     rows = training(LAW, {"half": NetworkCounts(forward)}, batch_sizes=(8, 16))
     (files / "log.csv").write_text(log_text(rows))
     found = calibrate(files / "log.csv", models={"half": "half.yaml"})

@@ -14,17 +14,18 @@ COLUMNS = (
 )
 # The law of the tests, that of the preset raspberry_pi_4 at twice its speed; a slow unit takes longer by a factor.
 NUMBERS = {
-    "convolution_flops_per_s": 34.6e9,
-    "matmul_flops_per_s": 86.4e9,
-    "grouped_flops_per_s": 0.996e9,
-    "bandwidth_bytes_per_s": 1.514e9,
-    "group_s": 19.6e-6,
-    "step_s": 0.0225,
+    "convolution_flops_per_s": 34.4e9,
+    "matmul_flops_per_s": 85.6e9,
+    "grouped_flops_per_s": 0.97e9,
+    "bandwidth_bytes_per_s": 1.678e9,
+    "group_s": 17.95e-6,
+    "layer_s": 3.96e-3,
+    "step_s": 3.96e-3,
 }
 
 
 def seconds_of(numbers):
-    """The seconds of an operation, a byte, a group or a step, by the keys of `devices.compute`."""
+    """The seconds of an operation, a byte, a group, a layer or a step, by the keys of `devices.compute`."""
     return {key: 1 / number if key.endswith("_per_s") else number for key, number in numbers.items()}
 
 
@@ -34,10 +35,10 @@ LAW = seconds_of(NUMBERS)
 def networks(count, seed=1):
     """Counts of networks of all kinds and sizes."""
     generator = np.random.default_rng(seed)
-    sizes = 10.0 ** generator.uniform(-1, 1, (count, 5))
+    sizes = 10.0 ** generator.uniform(-1, 1, (count, 6))
     names = [f"net{number}" for number in range(count)]
     return {
-        name: NetworkCounts(ForwardCounts(*(row * [1e9, 1e9, 3e7, 6e7, 5e3]).tolist()))
+        name: NetworkCounts(ForwardCounts(*(row * [1e9, 1e9, 3e7, 6e7, 5e3, 50]).tolist()))
         for name, row in zip(names, sizes, strict=True)
     }
 
@@ -49,7 +50,8 @@ def step_s(law, counts, batch_size):
     seconds += 6 * batch_size * forward.matmul_macs * law["matmul_flops_per_s"]
     seconds += 6 * batch_size * forward.grouped_macs * law["grouped_flops_per_s"]
     seconds += 3 * batch_size * forward.activation_bytes * law["bandwidth_bytes_per_s"]
-    return seconds + batch_size * forward.groups * law["group_s"] + law["step_s"]
+    seconds += batch_size * forward.groups * law["group_s"]
+    return seconds + forward.layers * law["layer_s"] + law["step_s"]
 
 
 def log_text(rows):
@@ -63,10 +65,11 @@ def log_text(rows):
 
 def counts_text(counts):
     """Counts as the CSV file that users write; all convolutions without groups are of 1x1."""
-    lines = ["network,macs,depthwise_macs,matmul_macs,conv1x1_macs,convkxk_macs,activation_bytes,conv_groups"]
+    lines = ["network,macs,depthwise_macs,matmul_macs,conv1x1_macs,convkxk_macs,activation_bytes,conv_groups,layers"]
     for name, (one, _) in counts.items():
         cells = [one.convolution_macs + one.matmul_macs, one.grouped_macs, one.matmul_macs, one.convolution_macs, 0]
-        lines.append(",".join([name, *(f"{cell!r}" for cell in [*cells, one.activation_bytes, one.groups])]))
+        cells += [one.activation_bytes, one.groups, one.layers]
+        lines.append(",".join([name, *map(repr, cells)]))
     return "\n".join(lines) + "\n"
 
 

@@ -64,6 +64,7 @@ def test_counts_of_published_networks(reference, name):
     assert counts.matmul_macs == int(row["matmul_macs"])
     assert counts.grouped_macs == int(row["depthwise_macs"])
     assert counts.groups == int(row["conv_groups"])
+    assert counts.layers == int(row["layers"])
     # A few numbers for each channel are counted in one and not in the other.
     assert counts.activation_bytes == pytest.approx(int(row["activation_bytes"]), rel=1e-3)
 
@@ -74,6 +75,7 @@ def test_kinds_by_hand():
     assert counts.convolution_macs == 0
     assert counts.grouped_macs == 2 * 2 * 8 * 9 * 2  # pixels, channels, filter, inputs of a group
     assert counts.groups == 2
+    assert counts.layers == 2
     assert counts.matmul_macs == 32 * 5
     assert counts.activation_bytes == 4 * (32 + 32 + 5)  # the flat view writes nothing
 

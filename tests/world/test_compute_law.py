@@ -19,13 +19,16 @@ from edgefl.world.measured_times import read_measured, step_s_of
 from edgefl.world.throttling import Heat, hot_s
 
 ONE = np.ones(1)
-COUNTS = ForwardCounts(convolution_macs=3e9, matmul_macs=5e9, grouped_macs=7e8, activation_bytes=11e6, groups=13000.0)
+COUNTS = ForwardCounts(
+    convolution_macs=3e9, matmul_macs=5e9, grouped_macs=7e8, activation_bytes=11e6, groups=13000.0, layers=20.0
+)
 PLAIN = ComputeLaw(
     convolution_flops_per_s=1e10 * ONE,
     matmul_flops_per_s=1e10 * ONE,
     grouped_flops_per_s=1e10 * ONE,
     bandwidth_bytes_per_s=np.inf * ONE,
     group_s=0 * ONE,
+    layer_s=0 * ONE,
     step_s=0 * ONE,
     speed=ONE,
 )
@@ -51,10 +54,10 @@ def test_each_number_of_the_law_by_hand(key, value, seconds):
 
 
 def test_speed_divides_everything():
-    law = replace(PLAIN, bandwidth_bytes_per_s=1e9 * ONE, group_s=3e-5 * ONE, step_s=0.5 * ONE)
+    law = replace(PLAIN, bandwidth_bytes_per_s=1e9 * ONE, group_s=3e-5 * ONE, layer_s=0.025 * ONE, step_s=0.5 * ONE)
     fast = replace(law, speed=4 * ONE)
     assert fast.forward_s(COUNTS)[0] == law.forward_s(COUNTS)[0] / 4
-    assert fast.each_step_s()[0] == 0.125
+    assert fast.each_step_s(20)[0] == 0.25  # by hand: (0.5 + 20 * 0.025) / 4
 
 
 # In a run
@@ -86,8 +89,10 @@ LAW = {
     "grouped_flops_per_s": 1e7,
     "bandwidth_bytes_per_s": 1e8,
     "group_s": 1e-3,
-    "step_s": 0.25,
+    "layer_s": 0.05,
+    "step_s": 0.1,
 }
+STEP_S = 3 * 0.05 + 0.1
 SAMPLE_S = 6 * (8 * 100 * 9 / 2e8 + 8 * 64 * 9 / 1e7 + 512 * 10 / 5e8) + 3 * 4 * (2 * 800 + 512 + 10) / 1e8 + 8 * 1e-3
 SOLVER_S = 2 * (72 + 72 + 5130) / 8e9  # w - lr gradient at the usual speed
 
@@ -109,7 +114,7 @@ def world(images, compute, **more):
 def test_step_lasts_as_long_as_the_law_says(images):
     found = world(images, LAW).devices
     # Seven steps: 16, 4, 16, 4, 16, 4 and 16 samples.
-    np.testing.assert_allclose(found["compute_s"], 76 * SAMPLE_S + 7 * (0.25 + SOLVER_S), rtol=1e-12)
+    np.testing.assert_allclose(found["compute_s"], 76 * SAMPLE_S + 7 * (STEP_S + SOLVER_S), rtol=1e-12)
 
 
 HEADS_FIRST = {"batch_size": 16, "local_steps": 7, "parts": {"first": {"train": ["4"], "steps": 3}}}
@@ -124,7 +129,7 @@ def test_each_part_takes_its_passes_of_the_laws_time(images):
     rest = forward + linear + second + second + first  # gradients back to the first layer, and those of both weights
     found = world(images, LAW, training=HEADS_FIRST).devices
     samples_s = SAMPLE_S / 3 * (36 * head + 40 * rest) / forward
-    np.testing.assert_allclose(found["compute_s"], samples_s + 7 * (0.25 + SOLVER_S), rtol=1e-12)
+    np.testing.assert_allclose(found["compute_s"], samples_s + 7 * (STEP_S + SOLVER_S), rtol=1e-12)
 
 
 @pytest.mark.oracle
@@ -190,7 +195,7 @@ def test_an_evaluation_takes_a_third_of_a_step_for_each_sample(images):
     found = world(images, LAW, server={"device_evaluation": {"samples": 0.5}}).devices
     evaluated = found[found["status"] == "evaluated"]
     assert len(evaluated) == 12
-    expected_s = 10 * (SAMPLE_S / 3 + (0.25 + SOLVER_S) / 3 / 16)
+    expected_s = 10 * (SAMPLE_S / 3 + (STEP_S + SOLVER_S) / 3 / 16)
     np.testing.assert_allclose(evaluated["compute_s"], expected_s, rtol=1e-9)
 
 
@@ -200,7 +205,7 @@ def test_each_group_has_its_own_law(images):
     found = world(images, {}, devices={"groups": groups}).devices.set_index("device")["compute_s"]
     plain = world(images, {}).devices["compute_s"].iloc[0]
     assert found.loc[0].tolist() == pytest.approx([plain] * 3, rel=1e-12)
-    assert found.loc[3].tolist() == pytest.approx([76 * SAMPLE_S + 7 * (0.25 + SOLVER_S)] * 3, rel=1e-12)
+    assert found.loc[3].tolist() == pytest.approx([76 * SAMPLE_S + 7 * (STEP_S + SOLVER_S)] * 3, rel=1e-12)
 
 
 @pytest.mark.oracle
@@ -383,8 +388,8 @@ def test_a_price_has_no_kinds_of_operations(images):
 @pytest.mark.oracle
 def test_price_by_kind_is_used_unchanged(images):
     """The same numbers as counted: only the solver's operations are part of a price."""
-    kinds = {"convolution_macs": 7200, "grouped_macs": 4608, "matmul_macs": 5120, "activation_bytes": 8488, "groups": 8}
-    cost = {"parameters": 5274, "forward": kinds}
+    kinds = {"convolution_macs": 7200, "grouped_macs": 4608, "matmul_macs": 5120}
+    cost = {"parameters": 5274, "forward": kinds | {"activation_bytes": 8488, "groups": 8, "layers": 3}}
     counted = world(images, LAW).devices["compute_s"]
     priced = world(images, LAW, model={"kind": f"{__name__}:small_network", "cost": cost}).devices["compute_s"]
     np.testing.assert_allclose(priced, counted - 7 * SOLVER_S, rtol=1e-9)

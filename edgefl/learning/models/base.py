@@ -38,6 +38,7 @@ class ForwardCost(Section):
     grouped_macs: Count = 0.0  # Multiply-accumulates of convolutions with groups.
     activation_bytes: Count = 0.0  # Bytes of the results of all operators that compute something.
     groups: Count = 0.0  # Number of groups of all grouped convolutions together.
+    layers: Count = 0.0  # Number of convolutions and linear layers.
 
 
 class ModelCost(Section):

@@ -17,6 +17,7 @@ from edgefl.world.compute_law import ForwardCounts
 
 SAMPLES = 2  # batch normalisation in training mode refuses a single one
 CONVOLUTIONS = (torch.ops.aten.convolution, torch.ops.aten._convolution)  # noqa: SLF001 - its name in ATen
+LAYERS = (*CONVOLUTIONS, torch.ops.aten.mm, torch.ops.aten.addmm)  # attention's products of batches are none
 PRODUCTS = {**flop_registry, **{name: shape_wrapper(of) for name, of in FORMULAS.items()}}  # type: ignore[no-untyped-call]
 TRANSPOSED_PLACE = 6  # of the flag among a convolution's arguments
 GROUPS_PLACE = 8  # of the number of groups among a convolution's arguments
@@ -34,6 +35,7 @@ class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.grouped_macs = 0
         self.activation_bytes = 0
         self.groups = 0
+        self.layers = 0
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call the operator, and count it."""
@@ -46,6 +48,8 @@ class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
             # The other results are a few numbers for each channel, or positions.
             self.activation_bytes += first.numel() * first.element_size()
         operator = function.overloadpacket
+        if operator in LAYERS:
+            self.layers += 1
         if operator in CONVOLUTIONS:
             self._convolution(args, result)
         elif operator in PRODUCTS:
@@ -81,6 +85,7 @@ def _counted(network: nn.Module, samples: Tensor) -> ForwardCounts:
         grouped_macs=counter.grouped_macs / SAMPLES,
         activation_bytes=counter.activation_bytes / SAMPLES,
         groups=counter.groups / SAMPLES,
+        layers=float(counter.layers),
     )
 
 
