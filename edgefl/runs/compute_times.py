@@ -32,10 +32,12 @@ def timed(payload: Payload, scenario: Scenario, data: Data, world: World, stream
     passes = scenario.network.training_passes(data.shape, data.outputs, tokens=data.tokens)
     forward_s = payload.loss_flops / flops_per_s / law.speed
     layers = 0.0
+    spared_s = np.zeros(world.count)
     if any(hardware.compute.needs_counts for hardware in groups):
         counts = scenario.network.forward_counts(data.shape, data.outputs, tokens=data.tokens)
         forward_s = _by_law(forward_s, law.forward_s(counts), scenario)
         layers = counts.layers
+        spared_s = law.spared_s(counts)
     first_part_passes = scenario.network.first_passes(data.shape, data.outputs, tokens=data.tokens)
     # The solver's operations run at the usual speed.
     step_flops = (payload.step_flops / flops_per_s / law.speed + law.each_step_s(layers)) * flops_per_s
@@ -55,7 +57,7 @@ def timed(payload: Payload, scenario: Scenario, data: Data, world: World, stream
         sample_flops=passes * forward_s * flops_per_s,
         first_part_flops=(first_part_passes - passes) * first_part_forward_s * flops_per_s,
         step_flops=step_flops,
-        forward_flops=forward_s * flops_per_s + forward_share(step_flops, batches, passes),
+        forward_flops=(forward_s - spared_s) * flops_per_s + forward_share(step_flops, batches, passes),
         steps=steps,
     )
 

@@ -52,6 +52,7 @@ class ComputeLaw:
     grouped_flops_per_s: Floats
     bandwidth_bytes_per_s: Floats  # inf: memory costs no time
     group_s: Floats
+    group_forward_s: Floats  # a pass without gradients
     layer_s: Floats
     step_s: Floats
     speed: Floats
@@ -66,6 +67,10 @@ class ComputeLaw:
         memory_s = counts.activation_bytes / self.bandwidth_bytes_per_s
         overhead_s = counts.groups * self.group_s / USUAL_PASSES
         return np.asarray((products_s + memory_s + overhead_s) / self.speed)
+
+    def spared_s(self, counts: ForwardCounts) -> Floats:
+        """Return the seconds [devices] by which a sample's pass without gradients is shorter than `forward_s`."""
+        return counts.groups * (self.group_s / USUAL_PASSES - self.group_forward_s) / self.speed
 
     def each_step_s(self, layers: float) -> Floats:
         """Return the seconds [devices] that each step of a network with `layers` takes besides, whatever its batch."""
@@ -84,16 +89,18 @@ def drawn_law(devices: Devices, flops_per_s: Floats, streams: Streams) -> Comput
         InputError: a device draws a number that is not allowed.
     """
 
-    def speed(key: str, default: Floats) -> Floats:
+    def given(key: str, default: Floats) -> Floats:
         own = devices.draw(key, POSITIVE, streams, lambda hardware: _given(hardware, key))
         return np.where(np.isnan(own), default, own)
 
+    group_s = devices.draw("group_s", NON_NEGATIVE, streams, lambda hardware: hardware.compute.group_s)
     return ComputeLaw(
-        convolution_flops_per_s=speed("convolution_flops_per_s", flops_per_s),
-        matmul_flops_per_s=speed("matmul_flops_per_s", flops_per_s),
-        grouped_flops_per_s=speed("grouped_flops_per_s", flops_per_s),
-        bandwidth_bytes_per_s=speed("bandwidth_bytes_per_s", np.full(devices.count, np.inf)),
-        group_s=devices.draw("group_s", NON_NEGATIVE, streams, lambda hardware: hardware.compute.group_s),
+        convolution_flops_per_s=given("convolution_flops_per_s", flops_per_s),
+        matmul_flops_per_s=given("matmul_flops_per_s", flops_per_s),
+        grouped_flops_per_s=given("grouped_flops_per_s", flops_per_s),
+        bandwidth_bytes_per_s=given("bandwidth_bytes_per_s", np.full(devices.count, np.inf)),
+        group_s=group_s,
+        group_forward_s=given("group_forward_s", group_s / USUAL_PASSES),
         layer_s=devices.draw("layer_s", NON_NEGATIVE, streams, lambda hardware: hardware.compute.layer_s),
         step_s=devices.draw("step_s", NON_NEGATIVE, streams, lambda hardware: hardware.compute.step_s),
         speed=devices.draw("speed", POSITIVE, streams, lambda hardware: hardware.compute.speed),
@@ -101,7 +108,7 @@ def drawn_law(devices: Devices, flops_per_s: Floats, streams: Streams) -> Comput
 
 
 def _given(hardware: Hardware, key: str) -> Distribution | float:
-    """Return the distribution of a speed; nan if a group has none."""
+    """Return the distribution of a number; nan if a group has none."""
     distribution: Distribution | None = getattr(hardware.compute, key)
     if distribution is None:
         return float("nan")

@@ -35,7 +35,7 @@ class MeasuredTimes(Section):
 
 
 SPEEDS = ("convolution_flops_per_s", "matmul_flops_per_s", "grouped_flops_per_s", "bandwidth_bytes_per_s")
-LAW = (*SPEEDS, "group_s", "layer_s", "step_s")
+LAW = (*SPEEDS, "group_s", "group_forward_s", "layer_s", "step_s")
 
 
 class Compute(Section):
@@ -58,6 +58,8 @@ class Compute(Section):
     bandwidth_bytes_per_s: Positive | None = None
     # Time that training takes for each group of each grouped convolution and sample, tau.
     group_s: NonNegative = Constant(value=0.0)
+    # Time that a pass without gradients takes for each group and sample; by default a third of group_s.
+    group_forward_s: Positive | None = None
     # Time that each step takes for each convolution and linear layer, whatever its batch, l.
     layer_s: NonNegative = Constant(value=0.0)
     step_s: NonNegative = Constant(value=0.0)  # Time that each step takes whatever its batch, t0.
@@ -76,8 +78,8 @@ class Compute(Section):
     @property
     def needs_counts(self) -> bool:
         """True if the law distinguishes between parts of a network, which must be counted then."""
-        has_speeds = any(getattr(self, key) is not None for key in SPEEDS)
-        return has_speeds or self.group_s.span()[1] > 0 or self.layer_s.span()[1] > 0
+        is_given = any(getattr(self, key) is not None for key in (*SPEEDS, "group_forward_s"))
+        return is_given or self.group_s.span()[1] > 0 or self.layer_s.span()[1] > 0
 
     @property
     def is_plain(self) -> bool:

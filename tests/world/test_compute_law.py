@@ -28,6 +28,7 @@ PLAIN = ComputeLaw(
     grouped_flops_per_s=1e10 * ONE,
     bandwidth_bytes_per_s=np.inf * ONE,
     group_s=0 * ONE,
+    group_forward_s=0 * ONE,
     layer_s=0 * ONE,
     step_s=0 * ONE,
     speed=ONE,
@@ -190,12 +191,13 @@ def test_all_passes_of_an_algorithm_follow_the_law(images, algorithm, more):
 
 
 @pytest.mark.oracle
-def test_an_evaluation_takes_a_third_of_a_step_for_each_sample(images):
+@pytest.mark.parametrize(("law", "spared_s"), [(LAW, 0), (LAW | {"group_forward_s": 1e-4}, 8 * (1e-3 / 3 - 1e-4))])
+def test_an_evaluation_takes_a_third_of_a_step_for_each_sample(images, law, spared_s):
     """Of 20 samples a device evaluates half: a third of their training, and of their part of a batch's fixed time."""
-    found = world(images, LAW, server={"device_evaluation": {"samples": 0.5}}).devices
+    found = world(images, law, server={"device_evaluation": {"samples": 0.5}}).devices
     evaluated = found[found["status"] == "evaluated"]
     assert len(evaluated) == 12
-    expected_s = 10 * (SAMPLE_S / 3 + (STEP_S + SOLVER_S) / 3 / 16)
+    expected_s = 10 * (SAMPLE_S / 3 - spared_s + (STEP_S + SOLVER_S) / 3 / 16)
     np.testing.assert_allclose(evaluated["compute_s"], expected_s, rtol=1e-9)
 
 
