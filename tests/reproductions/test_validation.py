@@ -1,14 +1,18 @@
 """The page of predicted against measured numbers says what the recorded rows say."""
 
+import math
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import compute_law
 import pytest
 from site_pages import validation
 
 from edgefl.reproductions.library import Library
+from edgefl.scenario import presets
+from edgefl.world.compute_section import SPEEDS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
@@ -40,6 +44,19 @@ def test_the_page_has_what_a_benchmark_prints(benchmark):
     command = [sys.executable, str(ROOT / "benchmarks" / benchmark)]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert printed.rstrip() in PAGE
+
+
+@pytest.mark.parametrize(("preset", "board"), [(3, "pi3b-b"), (4, "pi4b"), (5, "pi5")])
+def test_presets_have_the_numbers_that_the_benchmark_fits(preset, board):
+    written = presets.read("devices", f"raspberry_pi_{preset}")["compute"]
+    law = compute_law.fitted()
+    *speeds, group_s, layer_s = law
+    fitted = dict(zip(SPEEDS, (1 / seconds for seconds in speeds), strict=True))
+    share = compute_law.share_of_groups(compute_law.passes_without_gradients())
+    fitted |= {"group_s": group_s, "group_forward_s": share * group_s, "layer_s": layer_s}
+    assert {key: written[key] for key in fitted} == pytest.approx(fitted, rel=0.005)
+    slower = compute_law.scale(board, law, compute_law.small_images()[board])
+    assert math.exp(-written["speed"]["lognormal"][0]) == pytest.approx(slower, rel=0.005)
 
 
 @pytest.mark.parametrize(("recipe", "quantity"), REACHES)
