@@ -46,6 +46,7 @@ WORDS = {
     "export.md": "plot figure latex table pdf tensorboard wandb weights",
     "flower.md": "flwr",
     "gym.md": "reinforcement learning rl agent environment gymnasium",
+    "measure.md": "benchmark my board jetson raspberry pi power meter rapl tegrastats throttling profile",
     "metrics.md": "time to accuracy energy to accuracy convergence time speed-up jain fairness",
     "mobility.md": "gauss markov random waypoint speed velocity vehicle movement trajectory gps",
     "models.md": "pytorch model neural network cnn resnet own model fedper fedbn personal layers head lora adapters",

@@ -20,6 +20,7 @@ from edgefl.cli.flower import add_flower
 from edgefl.cli.import_map import add_import_map
 from edgefl.cli.json_output import fault_as_json, print_json
 from edgefl.cli.machine_verbs import add_completion, add_data, add_doctor
+from edgefl.cli.measure import add_measure
 from edgefl.cli.reproduce import add_reproduce
 from edgefl.cli.result_verbs import add_compare, add_export, add_report
 from edgefl.cli.run import add_run
@@ -37,7 +38,8 @@ edgefl emulates federated learning at the wireless edge, and shows how much time
 
 TASKS: dict[str, tuple[Callable[[Any], None], ...]] = {
     "run": (add_run, add_sweep, add_flower, add_reproduce),
-    "write a scenario": (add_init, add_validate, add_list, add_explain, add_schema, add_calibrate, add_import_map),
+    "write a scenario": (add_init, add_validate, add_list, add_explain, add_schema, add_import_map),
+    "use a testbed": (add_measure, add_calibrate),
     "use results": (add_report, add_compare, add_what_if, add_export),
     "this machine": (add_data, add_doctor),
 }
