@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from channel import (  # noqa: F401 - names for mypy
-        aircomp,
         airtime,
         allocation,
         antenna,

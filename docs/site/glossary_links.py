@@ -13,13 +13,13 @@ GLOSSARY = "glossary.md"
 # Pages that explain words in their tables, or list them
 NOT_IN = (GLOSSARY, "index.md", "reference/", "repository/", "reproductions/", "architecture.md", "notebooks/")
 LINKED = (
-    *("AirComp", "BLER", "Checkpoint", "Churn", "Codec", "Coupling loss", "CSI", "Dirichlet partition", "DRX tail"),
+    *("BLER", "Checkpoint", "Churn", "Codec", "Coupling loss", "CSI", "Dirichlet partition", "DRX tail"),
     *("DVFS", "Error feedback", "Fading", "Fixed shares", "Handover", "HARQ", "Hopeless link", "Jain's index"),
     *("Large-scale channel", "Ledger", "Line of sight", "Link adaptation", "Link budget", "MCS", "NOMA", "OFDMA"),
     *("Over-selection", "Participation", "Path loss", "Penetration loss", "Processor sharing", "Radio link failure"),
     *("Resource block", "Shadowing", "Shapley value", "SINR", "SNR", "Speed-up", "Spatial consistency"),
     *("Split learning", "Staleness", "Tapped delay line", "TDD", "Time to accuracy", "Transport block"),
-    *("Truncated channel inversion", "Virtual time", "Wrap-around"),
+    *("Virtual time", "Wrap-around"),
 )
 """Headings of the glossary that a page links to; everyday words such as "round" are not links."""
 

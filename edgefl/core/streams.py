@@ -97,9 +97,6 @@ Purpose = Literal[
     "direct_waves",  # from the next device of a chain
     "fading_blocks",  # a block of fading; entity = device and length of the block, index = base station
     "direct_blocks",  # of a device's fading to the next one of a chain; index = the sender's base station
-    "aircomp_fading",  # a device's gain when updates are sent as one sum; index = round, as in the next two
-    "aircomp_noise",  # of the sums that base stations receive; entity = 0
-    "aircomp_silence",  # which coefficients of its update a device does not send; index = aggregations before
     "share",  # a device's weight where shares of a band are drawn: down, then up; index = round
 ]
 

@@ -78,11 +78,6 @@ def _misfits(scenario: Scenario, operations: Said) -> list[tuple[str, str]]:
         (scenario.report.best_model, "report.best_model", "the app holds the model: leave it out"),
         (bool(scenario.report.labels_by_round), "report.labels_by_round", dividing),
         (
-            scenario.radio.uplink.receives_sum,
-            "radio.uplink",
-            "the ServerApp needs each message separately: set it to orthogonal",
-        ),
-        (
             scenario.devices.dvfs.needs_deadline,
             "devices.dvfs",
             "the app has no deadline that devices know: set it to fixed",

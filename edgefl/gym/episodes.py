@@ -55,8 +55,6 @@ class Worlds:
             name = ALLOCATIONS.name_of(self.scenario.radio.allocation)
             text = f"radio.allocation: {name} needs the values that it forecasts"
             raise InputError(f"action: bandwidth, clocks and powers: {text}: leave them out")
-        if self.scenario.radio.uplink.receives_sum and "bandwidth" in parts:
-            raise InputError("action: bandwidth: with this radio.uplink all send on the whole band: leave it out")
         if server.policy.splits_model and "clocks" in parts:
             raise InputError("action: clocks: with the policy split, clocks are always the highest: leave it out")
 

@@ -18,7 +18,6 @@ from edgefl.radio.carriers.access import AccessCarrier
 from edgefl.radio.carriers.carrier import Carrier
 from edgefl.radio.carriers.fixed_shares import FixedCarrier
 from edgefl.radio.carriers.framed_shares import FramedCarrier
-from edgefl.radio.carriers.over_the_air import AnalogUpdates, OverTheAirCarrier
 from edgefl.radio.carriers.processor_sharing import SharedCarrier
 from edgefl.radio.carriers.recorded import RecordedCarrier
 from edgefl.radio.carriers.roaming import RoamingCarrier
@@ -210,27 +209,6 @@ class Link:
             moving=self._moving,
         )
 
-    def open_over_the_air(
-        self, env: simpy.Environment, participants: Participants, messages: Messages, updates: AnalogUpdates
-    ) -> OverTheAirCarrier:
-        """Return the carrier of participants whose updates add up in the air.
-
-        Raises:
-            ValueError: `radio.uplink` receives each update separately.
-        """
-        inversion = self.radio.uplink.inversion()
-        if inversion is None:
-            raise ValueError("radio.uplink receives each update separately")
-        return OverTheAirCarrier(
-            env=env,
-            pricing=self.pricing,
-            participants=participants,
-            messages=messages,
-            updates=updates,
-            inversion=inversion,
-            on_air=self._on_air,
-        )
-
     def roam(
         self, env: simpy.Environment, participants: Participants, messages: Messages, handover: Handover
     ) -> RoamingCarrier:
@@ -264,7 +242,7 @@ class Link:
         """Whether it is known how much of the band transfers occupy: not of uploads that overlap or recorded rates."""
         if self._recorded is not None and not self._recorded.are_snrs:
             return False
-        return self.radio.uplink.orthogonal and not self.radio.uplink.receives_sum
+        return self.radio.uplink.orthogonal
 
     @property
     def needless_s(self) -> float:

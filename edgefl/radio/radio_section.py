@@ -321,7 +321,7 @@ class Radio(Section):
         name = ALLOCATIONS.name_of(self.allocation)
         if self.transfer != "slots":
             raise fault_at(("transfer",), f"allocation {name} follows the fading slot by slot: set it to slots")
-        if not self.uplink.orthogonal or self.uplink.receives_sum:
+        if not self.uplink.orthogonal:
             raise fault_at(("uplink",), f"allocation {name} gives turns, and these uploads overlap: leave it out")
         if self.errors.link_adaptation(self.rate) is not None:
             raise fault_at(("errors",), f"allocation {name} knows no HARQ: set it to none")

@@ -43,7 +43,6 @@ from edgefl.server.observers.round_columns import (
     EdgeBackhaul,
     Handovers,
     OutOfService,
-    ReceivedSums,
     ServerEnergy,
     SessionHistory,
 )
@@ -118,8 +117,6 @@ def _with_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
         observers.append(_base_station_energy(scenario, scenario.cells.energy, parts))
     if policy.exchanges:
         observers.append(CountedStatus(ANSWERED))
-    if scenario.radio.uplink.receives_sum:
-        observers.append(ReceivedSums(parts.dispatcher))
     return [*observers, *_with_device_columns(scenario, parts), *_added_columns(scenario, parts)]
 
 

@@ -255,7 +255,6 @@ def _dispatcher(
         held=HeldSamples(labels, divided.parts, divided.redivision, ledger, several_sessions=several),
         ledger=ledger,
         reach=Reach(env, scenario.cells, world, radio.link, moves=scenario.mobility.moves),
-        by_samples=properties.weighs_by_samples(scenario.algorithm),
     )
 
 

@@ -176,7 +176,7 @@ def check_overlapping_uploads(scenario: Sections) -> Warnings:
     """Warn of uploads that interfere for the whole round, even after their end."""
     radio = scenario.radio
     with suppress(NotImported):
-        overlap = not radio.uplink.orthogonal and not radio.uplink.receives_sum
+        overlap = not radio.uplink.orthogonal
         together = scenario.participants > 1 and scenario.server.policy.averages  # else they upload in turn
         if overlap and together and radio.sharing == "fixed":
             name = MULTIPLE_ACCESS.name_of(radio.uplink)

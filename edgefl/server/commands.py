@@ -7,7 +7,6 @@ resumed run finds there.
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from edgefl.learning.analog_sum import AnalogSum
 from edgefl.scenario import RoundKey
 
 
@@ -75,14 +74,6 @@ class Learn:
     arrivals: tuple[Arrival, ...]  # in order of devices
     awaited: tuple[int, ...]  # devices whose updates the algorithm waits for before it changes the model
     merge: bool  # True if the cloud averages the models of the base stations
-
-
-@dataclass(frozen=True)
-class LearnFromSum(Learn):
-    """A round ends whose updates the base stations have received as sums, with noise."""
-
-    # A separate command, so that the digests of other rounds do not change.
-    received: AnalogSum
 
 
 @dataclass(frozen=True)

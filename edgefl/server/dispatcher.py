@@ -1,6 +1,5 @@
 """Builds the processes of participants that begin together: their messages, links and local computation."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,13 +7,11 @@ import simpy
 
 from edgefl.coordination.server_section import DeviceEvaluationSection, ServerSection
 from edgefl.core.arrays import Floats, Ids
-from edgefl.learning.analog_sum import AnalogSum
 from edgefl.learning.codecs.base import BITS_PER_FLOAT
 from edgefl.learning.payload import Payload, SplitPayload
 from edgefl.learning.workload import Workload
 from edgefl.radio.backhaul_links import BackhaulLinks
 from edgefl.radio.carriers.carrier import Carrier
-from edgefl.radio.carriers.over_the_air import AnalogUpdates, OverTheAirCarrier
 from edgefl.radio.drop import Drop
 from edgefl.radio.link import Link
 from edgefl.radio.messages import round_trip
@@ -23,16 +20,13 @@ from edgefl.records.ledger import Ledger
 from edgefl.records.statuses import EVALUATED, POLLED
 from edgefl.server.handover import Roaming
 from edgefl.server.held_samples import HeldSamples
-from edgefl.server.over_the_air_processes import OverTheAirProcesses, analog_sum
 from edgefl.server.participant_processes import Exchange, ParticipantProcesses
-from edgefl.server.participation import Participation, ProcessFactory
+from edgefl.server.participation import ProcessFactory
 from edgefl.server.reach import Reach
 from edgefl.server.split_learning_processes import SplitLearningProcesses, split_messages, split_turns
 from edgefl.world.cells_section import Handover
 from edgefl.world.compute import LocalComputation
 from edgefl.world.world import World
-
-STATISTICS_BITS = 2.0 * BITS_PER_FLOAT  # the mean and the mean square of an update's coefficients
 
 
 @dataclass(kw_only=True, eq=False)
@@ -52,10 +46,8 @@ class Dispatcher:
     held: HeldSamples  # how many samples a participant has in a round
     ledger: Ledger
     reach: Reach  # refuses a run in which no device can finish
-    by_samples: bool = False  # whether the algorithm weighs updates by samples, where base stations receive their sum
 
     def __post_init__(self) -> None:
-        self._over_the_air: OverTheAirCarrier | None = None  # of the last round whose updates add up in the air
         self._roaming: Roaming | None = None
         if self.handover is not None:
             self._roaming = Roaming(self.env, self.ledger, self.world, self.link, self.handover)
@@ -125,43 +117,7 @@ class Dispatcher:
         if polled and self.section.selection.polls_training:
             flops = np.zeros(len(drop.ids))
         computing = self._computing(drop, flops, down_bits, up_bits)
-        exchange = Exchange(down_bits, up_bits, flops)
-        if self.link.radio.uplink.receives_sum:
-            return self._over_the_air_processes(drop, index, number, computing, exchange)
-        return self._round_trip(self.link, drop, index, computing, exchange)
-
-    def received_sums(self, parts: Sequence[Participation]) -> AnalogSum | None:
-        """Return how the updates of participations [C] were received as sums; None if they were not."""
-        if self._over_the_air is None or not parts:
-            return None
-        return analog_sum(self._over_the_air, parts)
-
-    @property
-    def over_the_air(self) -> OverTheAirCarrier | None:
-        """Return the carrier of the last participants whose updates add up in the air; None if updates never do."""
-        return self._over_the_air
-
-    def _over_the_air_processes(
-        self, drop: Drop, index: int, number: int, computing: LocalComputation, exchange: Exchange
-    ) -> ProcessFactory:
-        participants = self._participants(self.link, drop, index)
-        messages = round_trip(len(participants), exchange.down_bits, exchange.up_bits, computing.durations_s)
-        weights = self._weights(drop.ids, number)
-        updates = AnalogUpdates(float(np.max(self.payload.up_bits)) / BITS_PER_FLOAT, weights, STATISTICS_BITS)
-        carrier = self.link.open_over_the_air(self.env, participants, messages, updates)
-        self._over_the_air = carrier
-        return OverTheAirProcesses(
-            self.env, self.ledger, carrier, computing, self.backhaul, exchange, self._broadcast, STATISTICS_BITS
-        )
-
-    def _weights(self, ids: Ids, number: int) -> Floats:
-        """Return the weights [n] of the updates of devices [n] in the sum after `number` rounds."""
-        if not self.by_samples:
-            return np.ones(len(ids))
-        sizes = self.held.sizes(ids, number)
-        if sizes is None:
-            sizes = self.payload.samples[ids]
-        return np.asarray(sizes, dtype=np.float64)
+        return self._round_trip(self.link, drop, index, computing, Exchange(down_bits, up_bits, flops))
 
     def exchanges(self, drop: Drop, index: int, exchange: Exchange) -> ProcessFactory:
         """Return the factory of the processes of devices [n] that exchange messages of any size."""

@@ -17,16 +17,15 @@ import numpy as np
 
 from edgefl.core.arrays import Floats, Ids, Indices, Ints
 from edgefl.core.errors import RunError
-from edgefl.learning.algorithms import Algorithm, Updates, properties
+from edgefl.learning.algorithms import Algorithm, Updates
 from edgefl.learning.algorithms.hook_errors import HookError
 from edgefl.learning.algorithms.trial import watched_outside
-from edgefl.learning.analog_sum import with_error
 from edgefl.learning.edge_models import EdgeModels
 from edgefl.learning.report_section import ReportSection
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.learning.training_section import Training
 from edgefl.scenario import RoundKey, Sessions
-from edgefl.server.commands import Change, Command, Depart, Enter, Forget, Learn, LearnFromSum, PassOn, Redivide, Send
+from edgefl.server.commands import Change, Command, Depart, Enter, Forget, Learn, PassOn, Redivide, Send
 from edgefl.server.evaluation import Evaluations, diverged
 from edgefl.server.measured_round import MeasuredRound, columns_of, rows_of
 from edgefl.server.session_groups import SessionGroups
@@ -302,15 +301,14 @@ class GlobalModel:
             self._losses = [[device, device_loss] for device, device_loss in pairs]
         staleness = np.array([command.number - arrival.version for arrival in command.arrivals])
         updates = replace(updates, staleness=staleness)
-        received, more_columns = self._as_received(command, updates)
-        state = self._next_state(received, np.array([arrival.cell for arrival in command.arrivals]))
+        state = self._next_state(updates, np.array([arrival.cell for arrival in command.arrivals]))
         # A single NaN or infinity spoils the sum, so that one pass finds it.
         if not math.isfinite(state["w"].sum()):
             where = command.round_key.named(several=self.sessions.several)
             raise diverged(where, "it has NaN or infinite numbers", self.learning_rates)
         self.state = state
         columns["train_loss"] = loss
-        columns |= {**self._algorithm.trace(self.state, updates), **more_columns}
+        columns |= self._algorithm.trace(self.state, updates)
         return updates
 
     def _measured_round(self, round_key: RoundKey) -> MeasuredRound:
@@ -322,16 +320,6 @@ class GlobalModel:
             members=np.flatnonzero(self.groups.members(round_key.session)),
             state=self.state,
         )
-
-    def _as_received(self, command: Learn, updates: Updates) -> tuple[Updates, dict[str, float]]:
-        """Return the updates as base stations have received them, and columns on their error."""
-        if not isinstance(command, LearnFromSum):
-            return updates, {}
-        weights = properties.weights_of_mean(self._algorithm, updates)
-        devices = [arrival.device for arrival in command.arrivals]
-        streams = self.learner.task.streams
-        received, error = with_error(updates, weights, command.received, devices, streams, command.number)
-        return received, {"aggregation_mse": float((error.double() ** 2).mean())}
 
     def _learn_without_updates(self, command: Learn) -> dict[str, float]:
         """Learn from stored updates alone; return the algorithm's traces."""

@@ -224,8 +224,7 @@ class Participation:
         cause, self.server_s = yield from _pass(env, seconds, self.server_s)
         return cause
 
-    def wait_for(self, env: simpy.Environment, event: simpy.Event) -> ParticipantProcess:
-        """Wait for an event, such as that all others are ready."""
+    def _wait_for(self, env: simpy.Environment, event: simpy.Event) -> ParticipantProcess:
         self._begin_activity("idle")
         began_s = env.now
         cause = ""
@@ -245,9 +244,9 @@ class Participation:
         """
         if message is None:
             return ""
-        cause = yield from self.wait_for(env, message.arrival)
+        cause = yield from self._wait_for(env, message.arrival)
         while arrives and cause == DEPARTED:
-            cause = yield from self.wait_for(env, message.arrival)
+            cause = yield from self._wait_for(env, message.arrival)
         if cause:
             message.withdraw()
         return cause

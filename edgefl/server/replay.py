@@ -15,7 +15,6 @@ from edgefl.core.arrays import Floats, Ids, Ints
 from edgefl.core.errors import RunError
 from edgefl.core.streams import Streams
 from edgefl.learning.algorithms import Algorithm
-from edgefl.learning.analog_sum import AnalogSum
 from edgefl.learning.record import Pace, Record
 from edgefl.learning.report_section import ReportSection
 from edgefl.learning.trained_model import TrainedModel
@@ -30,7 +29,6 @@ from edgefl.server.commands import (
     Enter,
     Forget,
     Learn,
-    LearnFromSum,
     PassOn,
     Redivide,
     Send,
@@ -167,9 +165,7 @@ class Replay:
         if self._arrived:
             self._command(PassOn(round_key, self._take_arrived()))
 
-    def learn(
-        self, received: Ids, round_key: RoundKey, number: int, *, merge: bool, analog: AnalogSum | None = None
-    ) -> dict[str, Any]:
+    def learn(self, received: Ids, round_key: RoundKey, number: int, *, merge: bool) -> dict[str, Any]:
         """End a round, the `number`-th from 0: train and aggregate; return its learning columns before the test.
 
         Args:
@@ -177,13 +173,9 @@ class Replay:
             round_key: the round.
             number: number of aggregations before.
             merge: whether the cloud averages the models of the base stations.
-            analog: how the updates were received as sums, in order of their devices; None: each for itself.
         """
         awaited = tuple(self._awaited.tolist())
-        command = Learn(round_key, number, self._take_arrived(), awaited, merge)
-        if analog is not None:
-            command = LearnFromSum(**vars(command), received=analog)
-        outcome = self._command(command)
+        outcome = self._command(Learn(round_key, number, self._take_arrived(), awaited, merge))
         if self.build is not None:
             self._give(Forget(frozenset(self._in_flight.values())))
         self.losses |= dict(outcome.get("losses", ()))

@@ -260,8 +260,7 @@ class Server:
         parts = self.roster.take_ended()
         arrived = [part for part in parts if part.status == RECEIVED]
         received = np.array([part.device for part in arrived], dtype=np.int64)
-        analog = self.dispatcher.received_sums(arrived)
-        learned = self.replay.learn(received, key, self.rounds.ended, merge=merge, analog=analog)
+        learned = self.replay.learn(received, key, self.rounds.ended, merge=merge)
         ended = self._accounts.close(parts, key, merged=merge)
         row = self._accounts.row(ended, learned)
         self.choosing.close_round(device_reports(parts, ended.devices, self.replay.losses, waited_until_s))

@@ -251,10 +251,6 @@ def test_an_app_that_asks_without_end_fails_with_a_reason(tmp_path):
     [
         ({"stop": {"time_s": 5}}, "stop: does not go with a Flower app: the app decides when it ends"),
         ({"server": {"policy": "asynchronous"}}, "server.policy: does not go with a Flower app"),
-        (
-            {"radio": {"uplink": "aircomp"}},
-            "radio.uplink: does not go with a Flower app: the ServerApp needs each",
-        ),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

@@ -473,10 +473,6 @@ def test_wrong_action_is_one_line_and_does_not_change_the_episode(parts, action,
             {"action": "clocks", "overrides": ["server.policy=split"]},
             "action: clocks: with the policy split, clocks",
         ),
-        (
-            {"action": "bandwidth", "overrides": ["radio.uplink=aircomp"]},
-            "action: bandwidth: with this radio.uplink all",
-        ),
         ({"action": "powers", "overrides": ["server.selection=power_of_choice"]}, "has polled devices"),
         (
             {"action": "powers", "overrides": ["radio.allocation=equal_finish", "server.csi=perfect"]},

@@ -161,7 +161,6 @@ PARTING = {
     "deadline": {"server": {"policy": "deadline", "deadline_s": 0.02, "participants": 4}},
     "asynchronous": {"server": {"policy": "asynchronous", "participants": 4}, "algorithm": "fedasync"},
     "churn": {"churn": {"kind": "poisson", "arrivals_per_s": 100, "stay_s": {"exponential": 0.05}}},
-    "over the air": {"radio": {"uplink": "aircomp"}},
     "memory": {"algorithm": "feddyn", "training": {**SWEEP_BASE["training"], "codec": {"kind": "top_k", "part": 0.3}}},
 }
 
@@ -173,16 +172,6 @@ def test_runs_learn_separately_after_their_schedules_differ(name, write, tmp_pat
     edgefl.sweep(path, out=tmp_path / "out", device="cpu")
     for number, point in enumerate(load_sweep(path).points):
         assert content(tmp_path / "out" / point.place) == alone(point, tmp_path / f"alone-{number}")
-
-
-def test_sums_with_the_same_error_are_learned_once(write, tmp_path, in_this_process):
-    """The power of the base station changes downloads alone; that of the devices changes the error of the sums."""
-    air = {**SWEEP_BASE, "radio": {"bandwidth_hz": 1e6, "uplink": "aircomp"}}
-    edgefl.sweep(write(air, grid={"radio.server_tx_power_dbm": [10, 43]}), out=tmp_path / "alike", device="cpu")
-    assert len(in_this_process) == SWEEP_BASE["rounds"]
-    edgefl.sweep(write(air, grid={"devices.tx_power_dbm": [10, 23]}), out=tmp_path / "apart", device="cpu")
-    assert len(in_this_process) == 3 * SWEEP_BASE["rounds"]
-    assert len({row["time_s"] for row in rows(tmp_path / "apart")}) == 1
 
 
 def test_other_learning_is_not_shared(write, tmp_path, in_this_process):

@@ -24,7 +24,6 @@ UNBROKEN = {
     "devices.carbon_g_kwh": "carbon_of_devices_is_wrong",
     "cells.energy.carbon_g_kwh": "carbon_of_base_stations_is_wrong",
     # Another rule comes first for what the package has; these are for members from outside
-    "radio.trace": "is not modelled with radio.uplink: {uplink}",
     "server.departed_state": "this variant of {algorithm} keeps no mean of the devices' states",
     "server.selection": "polls devices for a loss, and devices.dvfs sets their clock for training only",
     "server.csi": "under the policy {policy} a program outside the scenario chooses devices",

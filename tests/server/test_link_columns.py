@@ -147,12 +147,6 @@ def test_slots_of_one_direction_do_not_change_the_ratio(run):
     assert found.sinr_up_db.to_numpy() == pytest.approx(db([snr] * 2), abs=1e-6)
 
 
-def test_updates_that_add_up_in_the_air_have_no_ratio_of_their_own(run):
-    found = run((80.0, 90.0), radio={"uplink": "aircomp"})
-    assert found.sinr_up_db.isna().all()
-    assert found.sinr_down_db.notna().all()
-
-
 # Lost first transmissions
 
 

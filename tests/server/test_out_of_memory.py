@@ -70,12 +70,11 @@ def test_without_small_devices_nothing_changes():
     [
         {"server": {"policy": "split"}, "model": MODEL},
         {"server": {"policy": {"kind": "split", "mode": "sequential"}}, "model": MODEL},
-        {"radio": {**BASE["radio"], "uplink": "aircomp"}},
         {"cells": {**SEVEN_CELLS, "handover": {}}, "radio": {**SEVEN_CELLS_RADIO, "spatial_consistency": True}},
         {"server": {"selection": "fedcs", "csi": "perfect", "deadline_s": 1.0, "policy": "deadline"}},
         {"rounds": None, "sessions": {"count": 2, "rounds": 4}},
     ],
-    ids=["split", "split in turn", "over the air", "handover", "forecasts", "sessions"],
+    ids=["split", "split in turn", "handover", "forecasts", "sessions"],
 )
 @pytest.mark.oracle
 def test_small_devices_refuse_beside_other_ways_to_take_part(keys):

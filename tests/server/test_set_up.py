@@ -67,23 +67,6 @@ def test_split_learning_sets_up_once(server):
     assert (rows["setup_s"] == SETUP_S).all()
 
 
-def test_updates_over_the_air_wait_for_the_slowest_set_up():
-    radio = {**BASE["radio"], "uplink": "aircomp"}
-    result = run({"participants": 20}, devices=devices(setup_s={"uniform": [1, 3]}), radio=radio, rounds=1)
-    rows = result.devices
-    assert (rows["status"] == "received").all()
-    assert result.rounds["duration_s"].iloc[0] > rows["setup_s"].max()
-
-
-def test_device_that_leaves_during_set_up_delays_no_other_over_the_air(tmp_path):
-    """Device 0 leaves after a second; the sum of the others arrives."""
-    trace = presence_trace(tmp_path, [(0, 0.0, 1.0), *((device, 0.0, 100.0) for device in range(1, 6))])
-    radio = {**BASE["radio"], "uplink": "aircomp"}
-    keys = {"devices": devices(count=6), "churn": trace, "radio": radio, "rounds": 1}
-    rows = run({"participants": 6}, **keys).devices.set_index("device")
-    assert rows["status"].tolist() == ["departed", *["received"] * 5]
-
-
 def test_device_that_leaves_during_set_up_pays_for_the_time(tmp_path):
     trace = presence_trace(tmp_path, [(0, 0.0, 0.5), *((device, 0.0, 100.0) for device in range(1, 6))])
     rows = run({"participants": 6}, devices=devices(count=6), churn=trace, rounds=1).devices.set_index("device")

@@ -149,9 +149,6 @@ class Policy(Member):
     splits_model: ClassVar[bool] = False
     """Devices train the first layers of the model, and the server trains the rest."""
 
-    waits_for_all: ClassVar[bool] = False
-    """All participants of a round begin together, and the server waits until each has ended."""
-
     exchanges: ClassVar[bool] = False
     """A driver outside the scenario runs the rounds, and decides what each participant receives, computes and sends."""
 

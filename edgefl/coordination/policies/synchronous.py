@@ -1,7 +1,7 @@
 """Synchronous rounds."""
 
 from collections.abc import Generator
-from typing import Any, ClassVar
+from typing import Any
 
 import simpy
 
@@ -10,8 +10,6 @@ from edgefl.coordination.policies.base import Coordinator, Policy
 
 class Synchronous(Policy):
     """Synchronous rounds: wait for the last participant's upload (McMahan et al., AISTATS 2017, algorithm 1)."""
-
-    waits_for_all: ClassVar[bool] = True
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
         """Run all rounds: select, dispatch, wait for all participants, aggregate."""

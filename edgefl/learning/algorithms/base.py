@@ -215,15 +215,6 @@ class Algorithm(Member):
         return False
 
     @property
-    def needs_only_mean(self) -> bool:
-        """True if the server needs only the mean of the updates, by samples or uniform; see `Averaging`.
-
-        Such a mean can be received as a sum over the air. A class that overrides hooks of its base must declare it
-        again.
-        """
-        return False
-
-    @property
     def uploads_changes(self) -> bool:
         """True if devices upload the change of a vector that they keep, and the server adds up these changes."""
         return False

@@ -66,11 +66,6 @@ class FedAvg(Averaging):
         """True with `availability`, as the weights `1 / (N p_i)` depend on all N devices."""
         return self.availability is not None
 
-    @property
-    def needs_only_mean(self) -> bool:
-        """True if each round's mean changes the model, with weights that depend on the participants alone."""
-        return self.mode == "cap" and self.availability is None
-
     def check(self, population: int) -> str | None:
         """Refuse to wait for more devices than there are, and a list of probabilities that does not fit the devices."""
         if self.mode == "wait" and (self.max_participants or 0) > population:

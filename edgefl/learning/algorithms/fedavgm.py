@@ -22,11 +22,6 @@ class FedAvgM(Averaging):
     # Moving mean of moves (ema), or their sum with decay as in the paper (heavy_ball).
     rule: Literal["ema", "heavy_ball"] = "ema"
 
-    @property
-    def needs_only_mean(self) -> bool:
-        """True: `aggregate` takes the mean move, and nothing else of the updates."""
-        return True
-
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         """Return the model and the momentum, `m = 0`."""
         return {"w": w, "m": 0 * w}

@@ -25,11 +25,6 @@ class FedOpt(Averaging):
     tau: PositiveFloat = 1e-3  # Adaptivity, added to the root of v.
     v0: NonNegativeFloat | None = None  # Initial v; by default tau^2.
 
-    @property
-    def needs_only_mean(self) -> bool:
-        """True: `aggregate` takes the mean move, and nothing else of the updates."""
-        return True
-
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         """Return the model and the moments of its moves, `m = 0` and `v = v0`."""
         v0 = self.v0

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
 from edgefl.core.catalogue import Member, Unknown
 from edgefl.core.plugin_import import NotImported
 from edgefl.learning.algorithms.averaging import Averaging
-from edgefl.learning.algorithms.base import Algorithm, LocalContext, Updates
+from edgefl.learning.algorithms.base import Algorithm, LocalContext
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.trial import first_round, zeros
 from edgefl.learning.algorithms.watched import Watched
 from edgefl.learning.algorithms.wrapper import Wrapper
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
 DEVICE_HOOKS = (  # hooks that decide how a device trains and what it sends
     "client_state", "downlink", "needs_gradient", "labels", "references", "loss", "correct", "decay", "finish",
     "remember",
 )  # fmt: skip
-
-MEAN_HOOKS = ("aggregate", "weights", "counts", "mean_delta", "finish")
-"""Hooks that decide what the server makes of the updates."""
 
 
 def trains_by_plain_sgd(algorithm: Algorithm) -> bool:
@@ -158,15 +152,6 @@ def takes_same_steps(algorithm: Algorithm) -> bool:
     return type(unwrapped(algorithm)).same_steps
 
 
-def needs_only_mean(algorithm: Algorithm) -> bool:
-    """Return whether the server needs nothing of the updates but `Averaging.mean_delta`, the mean move."""
-    if not algorithm.needs_only_mean or not isinstance(algorithm, Averaging):
-        return False
-    # A derived class that overrides one of these hooks may need more than its base, so it must say so again.
-    said_by = _definer(algorithm, "needs_only_mean")
-    return all(issubclass(said_by, _definer(algorithm, hook)) for hook in MEAN_HOOKS)
-
-
 def _class_of(algorithm: Member) -> type[Algorithm]:
     """Return the class of an algorithm; one that was not imported answers no question, and raises `NotImported`."""
     if isinstance(algorithm, Unknown):
@@ -180,14 +165,6 @@ def _definer(algorithm: Algorithm, name: str) -> type:
     if isinstance(algorithm, Wrapper) and cls in {Wrapper, Watched}:
         return _definer(algorithm.base, name)
     return cls
-
-
-def weights_of_mean(algorithm: Algorithm, updates: Updates) -> Tensor:
-    """Return the weights [C] of the updates in the mean of an algorithm that `needs_only_mean`; they add up to 1."""
-    own = unwrapped(algorithm)
-    if not isinstance(own, Averaging):
-        raise TypeError(f"{type(own).__name__} is not known to average")
-    return own.weights(updates)
 
 
 def weighs_by_samples(algorithm: Algorithm) -> bool:

@@ -1,12 +1,11 @@
 """Multiple access: ways in which the uploads of a cell share its uplink, one file each."""
 
 from edgefl.core.catalogue import Catalogue
-from edgefl.radio.multiple_access.base import ChannelInversion, MultipleAccess
+from edgefl.radio.multiple_access.base import MultipleAccess
 
 MULTIPLE_ACCESS: Catalogue[MultipleAccess] = Catalogue(
     noun="multiple access",
     members={
-        "aircomp": "edgefl.radio.multiple_access.aircomp:AirComp",
         "orthogonal": "edgefl.radio.multiple_access.orthogonal:Orthogonal",
         "noma": "edgefl.radio.multiple_access.noma:Noma",
     },
@@ -14,4 +13,4 @@ MULTIPLE_ACCESS: Catalogue[MultipleAccess] = Catalogue(
     kind="multiple_access",
 )
 
-__all__ = ["MULTIPLE_ACCESS", "ChannelInversion", "MultipleAccess"]
+__all__ = ["MULTIPLE_ACCESS", "MultipleAccess"]

@@ -6,13 +6,11 @@ To add one:
    sections (`edgefl/scenario/rules/`) read its flags, never the class.
 2. If uploads overlap (`orthogonal` is false): `groups` returns which do, and `interference` the power of the others.
    Both are called at every division of the band (`edgefl/radio/budget/superposition.py`).
-3. If the base station receives a sum: `inversion` returns how devices send it
-   (`edgefl/radio/carriers/over_the_air.py`).
-4. One line in the table of contents (`__init__.py`), one test in `tests/radio/`, one row in
+3. One line in the table of contents (`__init__.py`), one test in `tests/radio/`, one row in
    `docs/channel/multiple-access.md`.
 """
 
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,19 +18,10 @@ from edgefl.core.arrays import Floats, Ints
 from edgefl.core.catalogue import Member
 
 
-class ChannelInversion(NamedTuple):
-    """The settings by which devices send updates as analog signals, whose sum the base station receives."""
-
-    threshold: float  # of |h|^2 over its mean, above 0: a device is silent below it
-    by_coefficient: bool  # whether each coefficient meets its own gain; otherwise all of a round meet one
-    coefficients_per_symbol: int  # 1 or 2
-
-
 class MultipleAccess(Member):
     """Base class of all ways to share the uplink, with the behaviour of `orthogonal`."""
 
-    # Whether no two uploads of a cell overlap in time and band, except updates sent as one sum
-    orthogonal: ClassVar[bool] = True
+    orthogonal: ClassVar[bool] = True  # whether no two uploads of a cell overlap in time and band
 
     def groups(self, received: Floats) -> Ints:
         """Return the numbers [n], from 0, of the groups in which the n uploads of a cell are on the air together.
@@ -53,12 +42,3 @@ class MultipleAccess(Member):
                 descending order; 0 where a group has fewer than n. The result has the same unit.
         """
         return np.zeros_like(received)
-
-    def inversion(self) -> ChannelInversion | None:
-        """Return how devices invert their channels to send a sum of updates; None: each is received separately."""
-        return None
-
-    @property
-    def receives_sum(self) -> bool:
-        """True if the base station receives only the sum of the updates."""
-        return self.inversion() is not None

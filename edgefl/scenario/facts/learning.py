@@ -40,9 +40,6 @@ needs_more_than_last_model = _no_algorithm(
     needs_only_last_model, "the algorithm needs more than a model that is sent from device to device"
 )
 is_indivisible = _no_algorithm(properties.is_divisible, "the algorithm keeps more at the server than the model")
-needs_more_than_mean = _no_algorithm(
-    properties.needs_only_mean, "the algorithm needs more of a round's updates than their mean"
-)
 divides_by_rate = _algorithm(properties.divides_by_lr, "the algorithm divides model updates by the learning rate")
 weighs_rates = _algorithm(properties.weighs_rates, "the algorithm assumes one learning rate for all parameters")
 keeps_for_each_device = _learning(
@@ -64,11 +61,6 @@ cannot_forget = _no_algorithm(
 is_coupled = _algorithm(properties.is_coupled, "the algorithm keeps sums of the devices' states at the server")
 
 # Training and data
-
-
-def _drops_stragglers(scenario: Sections) -> bool:
-    stragglers = scenario.training.stragglers
-    return stragglers is not None and not stragglers.keep
 
 
 def _needs_whole_set(scenario: Sections) -> bool:
@@ -98,7 +90,6 @@ has_own_rates = Fact(
     "some parameters have a learning rate of their own",
     lambda scenario: any(group.lr is not None for group in scenario.training.parameter_groups),
 )
-drops_stragglers = Fact("the updates of stragglers are dropped", _drops_stragglers)
 rate_is_zero = is_false("training.lr", "the learning rate is 0")
 statistics_stay_at_devices = equals(
     "training.batch_norm", "local", "the statistics of batch normalisation stay at devices"

@@ -2,12 +2,10 @@
 
 from edgefl.core.errors import InputError
 from edgefl.radio.budget.resources import Resources
-from edgefl.radio.radio_section import Radio
 from edgefl.radio.rates import RATES
 from edgefl.radio.recorded_links import are_snrs
-from edgefl.radio.tdd import Tdd
 from edgefl.radio.transfers import WAYS
-from edgefl.scenario.facts.fact import Fact, both, differs, either, equals, is_false, is_given, is_missing, is_true
+from edgefl.scenario.facts.fact import Fact, both, differs, equals, is_false, is_given, is_missing, is_true
 from edgefl.scenario.sections import Sections
 
 
@@ -28,12 +26,6 @@ def _background_varies(scenario: Sections) -> bool:
         return False
     resources = Resources(scenario.radio)
     return any(background.mean_load(way, resources.capacity_hz(way)) is None for way in WAYS)
-
-
-def is_set(key: str) -> Fact:
-    """Return the fact that a key of the section `radio` has another value than its default."""
-    default = Radio.model_fields[key].get_default(call_default_factory=True)
-    return differs(f"radio.{key}", default, f"`radio.{key}` is set")
 
 
 is_broadcast = equals("radio.downlink", "broadcast", "the model is broadcast")
@@ -59,9 +51,6 @@ interference_changes_in_time = both(
 background_varies = Fact("the number of other users of the band changes in time", _background_varies)
 has_background = is_given("radio.background", "there are other users of the band")
 uploads_overlap = is_false("radio.uplink.orthogonal", "uploads overlap on the band")
-uploads_add_up = is_true("radio.uplink.receives_sum", "the base station receives the sum of the updates over the air")
-uploads_arrive_apart = is_false("radio.uplink.receives_sum", "the base station receives each update separately")
-uploads_are_not_apart = either("uploads overlap on the band, or add up over the air", (uploads_overlap, uploads_add_up))
 overlap_changes_in_time = both(
     "uploads overlap on the band, and the channel changes meanwhile", (channel_changes_in_time, uploads_overlap)
 )
@@ -78,7 +67,3 @@ allocates_places = Fact(
     lambda scenario: scenario.radio.allocation.by_forecast and scenario.radio.allocation.places() is not None,
 )
 has_resource_blocks = is_given("radio.subcarrier_spacing_hz", "the band consists of resource blocks")
-slots_have_directions = Fact(
-    "`radio.tdd` gives each slot a direction",
-    lambda scenario: scenario.radio.tdd is not None and not isinstance(scenario.radio.tdd, Tdd),
-)

@@ -23,10 +23,6 @@ averages_nothing = is_false(
 )
 has_edge_models = is_true("server.policy.edge_models", "the policy keeps a model at each base station")
 app_drives_rounds = is_true("server.policy.exchanges", "the policy leaves the rounds to a program outside the scenario")
-is_not_all_at_once = is_false(
-    "server.policy.waits_for_all",
-    "the policy does not let all participants of a round begin together, or does not wait for all",
-)
 rounds_are_unplanned = either(
     "the policy has rounds whose participants do not begin together, or that it cannot plan",
     (averages_nothing, splits_model, rounds_overlap, app_drives_rounds),

@@ -52,7 +52,6 @@ NAMES: dict[str, Callable[[Sections], Any]] = {
     # Members that a remedy names
     "last_model_algorithms": lambda _: ALGORITHMS.names_where(needs_only_last_model),
     "divisible_algorithms": lambda _: ALGORITHMS.names_where(properties.is_divisible),
-    "mean_algorithms": lambda _: ALGORITHMS.names_where(properties.needs_only_mean),
 }
 
 

@@ -33,10 +33,6 @@ powers_were_measured = _some_hardware(
     "a processor draws measured powers", lambda hardware: hardware.power_points is not None
 )
 sets_up = is_true("devices.sets_up", "devices take time, or energy, to set up before a participation")
-sent_bits_draw_energy = _some_hardware(
-    "a radio draws energy for each megabit that it sends",
-    lambda hardware: hardware.radio_energy.tx_j_per_mbit.span()[1] > 0,
-)
 powers_are_controlled = Fact(
     "some devices send at less than full power",
     lambda scenario: not all(control.always_full for control in scenario.power_controls),

@@ -13,12 +13,6 @@ ROUNDS_TOGETHER = (
 )
 """Let all participants of a round begin together, and train one model."""
 
-ALL_AT_ONCE = (
-    set_to("server.policy", "synchronous", offered=server.has_no_deadline),
-    Remedy({"server.policy": "synchronous", "server.deadline_s": OUT}, offered=server.has_deadline),
-)
-"""Let the server wait for all participants of a round, too."""
-
 NO_CSI = (
     leave_out("server.csi", offered=server.selection_needs_no_csi),
     Remedy({"server.csi": OUT, "server.selection": OUT}, offered=server.selection_needs_csi),
@@ -39,7 +33,6 @@ SEVERAL_MODELS = Feature("server.policy", server.rounds_train_several_models, RO
 UPDATES_APART = Feature("server.policy", server.updates_stay_apart, ROUNDS_TOGETHER)
 MODELS_IN_TURN = Feature("server.policy", server.averages_nothing, ROUNDS_TOGETHER)
 EDGE_MODELS = Feature("server.policy", server.has_edge_models, ROUNDS_TOGETHER)
-NOT_AT_ONCE = Feature("server.policy", server.is_not_all_at_once, ALL_AT_ONCE)
 APP = Feature("server.policy", server.app_drives_rounds, ())
 POLICY_BACKHAUL = Feature(
     "server.policy", server.policy_describes_backhaul, to="{policy}", said="leave its own keys out"
@@ -53,7 +46,6 @@ NO_DEADLINE = Feature(
         Remedy(
             {"server.policy": "deadline", "server.deadline_s": 10.0},
             "set server.policy to deadline and give server.deadline_s",
-            offered=radio.uploads_arrive_apart,
         ),
     ),
 )
@@ -103,14 +95,6 @@ CHANGING_INTERFERENCE = Feature("radio.large_scale", radio.interference_changes_
 CHANGING_OVERLAP = Feature("radio.large_scale", radio.overlap_changes_in_time, (HELD_CHANNEL,))
 NO_MAPS = Feature("radio.spatial_consistency", radio.has_no_maps, to=True)
 OVERLAPPING_UPLOADS = Feature("radio.uplink", radio.uploads_overlap, (NO_OVERLAP,))
-JOINT_UPLOADS = Feature("radio.uplink", radio.uploads_are_not_apart, (NO_OVERLAP,))
-SUMS = Feature("radio.uplink", radio.uploads_add_up, (NO_OVERLAP,))
-SLOT_DIRECTIONS = Feature(
-    "radio.tdd",
-    radio.slots_have_directions,
-    to={"downlink": 0.7, "uplink": 0.3},
-    said="write {{downlink: 0.7, uplink: 0.3}}",
-)
 
 # Devices and cells
 
@@ -123,7 +107,6 @@ PLAIN_COMPUTING = set_to("devices.compute", None, "set it to null")
 COMPUTE_LAW = Feature("devices.compute", world.computing_has_a_law, (PLAIN_COMPUTING,))
 HEAT = Feature("devices.compute", world.processors_get_hot, (PLAIN_COMPUTING,))
 TAILS = Feature("devices.radio_energy", world.has_tails)
-ENERGY_OF_BITS = Feature("devices.radio_energy.tx_j_per_mbit", world.sent_bits_draw_energy, to=0)
 BATTERIES = Feature("devices.battery", world.has_batteries)
 NO_BATTERIES = Feature("devices.battery", world.has_no_batteries, (BATTERY,))
 DEPLETION = Feature("stop.depleted", world.ends_with_batteries)
@@ -153,10 +136,6 @@ def _algorithm(fact: Fact, said: str = "") -> Feature:
 
 
 MORE_THAN_SGD = _algorithm(learning.trains_by_more_than_plain_sgd)
-MORE_THAN_MEAN = _algorithm(
-    learning.needs_more_than_mean,
-    "set it to {mean_algorithms}, without availability or mode wait",
-)
 MORE_THAN_LAST_MODEL = _algorithm(
     learning.needs_more_than_last_model,
     "set it to {last_model_algorithms}, without availability or mode wait",
@@ -189,7 +168,6 @@ LOSSY_CODEC = Feature(
     "training.codec", learning.codec_loses_for_good, (set_to("training.codec.error_feedback", value=True),)
 )
 UPLOADED_CHANGES = Feature("algorithm.state", learning.uploads_changes, to="server")
-DROPPED_STRAGGLERS = Feature("training.stragglers.keep", learning.drops_stragglers, to=True)
 ZERO_RATE = Feature("training.lr", learning.rate_is_zero, to=0.1, said="set it above 0")
 LOCAL_STATISTICS = Feature("training.batch_norm", learning.statistics_stay_at_devices)
 REDIVISION = Feature("data.redivide", learning.redivides)

@@ -20,7 +20,7 @@ def _deciding(decider: Feature, name: str) -> tuple[Rule, ...]:
             f"{name} plans rounds whose participants begin together, but those of {{policy}} do not",
         ),
         features.POLLS.excludes(decider, f"polls devices before {name} has decided on them"),
-        features.JOINT_UPLOADS.excludes(decider, f"{name} divides the uplink among uploads, but these overlap"),
+        features.OVERLAPPING_UPLOADS.excludes(decider, f"{name} divides the uplink among uploads, but these overlap"),
     )
 
 

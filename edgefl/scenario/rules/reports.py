@@ -4,12 +4,6 @@ from edgefl.scenario.facts import learning
 from edgefl.scenario.rules import features
 from edgefl.scenario.rules.rule import NAMED, Rule, leave_out
 
-SUMS_REPORT = (
-    features.JOINT_UPDATES_MEASURE.excludes(
-        features.SUMS, "needs each update, but radio.uplink: {uplink} delivers a sum"
-    ),
-)
-
 GEOMETRY = (features.GEOMETRY.excludes(features.RECORDED_LINKS, "needs path losses, and links were recorded"),)
 
 # Rules about measures read what their classes declare, so that they hold for those from outside, too.

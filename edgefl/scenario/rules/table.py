@@ -3,7 +3,6 @@
 from edgefl.scenario.rules import (
     drift,
     forecasts,
-    over_the_air,
     parts,
     policies,
     population,
@@ -33,10 +32,6 @@ RULES: tuple[Rule, ...] = (
     *radio_links.UPLINK,
     *forecasts.OPTIMISER,
     *forecasts.ALLOCATION,
-    *over_the_air.SUMS_SERVER,
-    *over_the_air.SUMS_LEARNING,
-    *reports.SUMS_REPORT,
-    *over_the_air.SUMS_RADIO,
     *reports.GEOMETRY,
     *population.HANDOVER,
     *radio_links.LARGE_SCALE,
