@@ -41,7 +41,6 @@ FOREIGN = [
 RUN = ("run", "s.yaml", "-o", "out", "--no-train", "--quiet")
 SWEEP_RUN = ("sweep", "sweep.yaml", "-o", "out", "--no-train", "--quiet", "--workers", "1")
 FIGURE = ("reproduce", "textbook/figure-1", "--library", "library", "-o", "out", "--workers", "1", "--quiet")
-FLOWER = ("flower", "app", "--world", "s.yaml", "-o", "out", "--quiet")
 FLAGS = ("--overwrite", "--resume")
 STUDIED = (0, 1)  # exit codes of a study that has been finished: 1 where a gap is unnamed
 COMMANDS = [

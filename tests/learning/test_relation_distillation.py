@@ -14,7 +14,6 @@ from edgefl.learning.algorithms.relation_distilled import LEARNED, OLD, Relation
 from edgefl.learning.algorithms.steps import initial_state, new_session
 
 CLASSES = 5
-RELATION = {"kind": "continuous", "loss": "relation"}
 
 
 def glfc(output, teacher, label, old_classes):

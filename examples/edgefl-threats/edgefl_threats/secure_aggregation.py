@@ -8,7 +8,7 @@ overhead", CCS 2020), so k + 1 takes the place of n.
 
 from collections.abc import Generator
 from math import ceil, log2
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import simpy
@@ -57,8 +57,6 @@ class SecureAggregation(Policy):
 
     A device that fails in one of the protocol's rounds takes no further part. Masks cost no operations.
     """
-
-    waits_for_all: ClassVar[bool] = True
 
     key_bits: PositiveInt = 256  # Bits of a public key, a_K.
     share_bits: PositiveInt = 256  # Bits of a secret's share, a_S.
