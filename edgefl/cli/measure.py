@@ -20,48 +20,30 @@ def add_measure(verbs: Any) -> None:
 
 def _measure(options: argparse.Namespace) -> int:
     from edgefl.learning.torch_device import choose_device
-    from edgefl.measuring import board, measurement, networks
+    from edgefl.measuring import measurement, power
+    from edgefl.measuring.networks import chosen
 
     def tell(line: str) -> None:
         if not options.quiet:
             print(printable(line), flush=True)
 
     here = working_directory()
-    folder = here / options.out
-    batch_sizes = options.batch_sizes or ()
-    measurement.check_options(options.seconds, batch_sizes, options.device_name)
-    measurement.check_folder(folder, overwrite=options.overwrite)
+    sizes = options.batch_sizes or ()
+    measurement.check_options(options.seconds, sizes, options.device_name)
+    measurement.check_folder(here / options.out, overwrite=options.overwrite)
     device = choose_device(options.device)
-    chosen = networks.chosen(options.models or (), options.input, batch_sizes)
-    meter, missing = measurement.meter_of(options.power, here)
-    from edgefl.measuring.steps import prepared  # late: it imports torch
-
-    settings = networks.settings_of(chosen)
-    tell(f"{len(settings)} settings of {options.seconds:g} s or more each on {device}; power: {meter.scope}")
-    for line in missing:
-        tell(f"no power   {line}")
-    measured = measurement.measure(
-        settings,
-        lambda setting: prepared(setting, device),
-        seconds=options.seconds,
-        device_name=options.device_name or board.type_name(),
-        with_clock=device == "cpu",
-        meter=meter,
-        tell=tell,
+    networks = chosen(options.models or (), options.input, sizes)
+    source, missing = power.opened(options.power, here)
+    for line in (f"power: {source.scope}", *missing):
+        tell(line)
+    rows, throttling = measurement.measure(
+        networks, options.device_name, seconds=options.seconds, device=device, source=source, tell=tell
     )
-    tell(f"throttling {measured.throttling}")
-    facts = measurement.provenance(device, meter, measured.throttling)
-    log, counts = measurement.write(folder, measured, chosen, facts)
-    for path in (log, counts):
-        print(f"written    {as_typed(path)}")
-    command = [
-        "edgefl",
-        "calibrate",
-        as_typed(log),
-        "--counts",
-        as_typed(counts),
-        "-o",
-        str(options.out / "calibrated"),
-    ]
+    tell(f"throttling: {throttling}")
+    facts = measurement.provenance(device, source.scope, throttling)
+    files = measurement.write(here / options.out, rows, networks, facts)
+    log, counts = map(as_typed, files)
+    print(f"written    {log}\nwritten    {counts}")
+    command = ["edgefl", "calibrate", log, "--counts", counts, "-o", str(options.out / "calibrated")]
     print(f"next       {shlex.join(command)}")
     return EXIT_DONE

@@ -1,14 +1,14 @@
-"""A measurement: the times, and where a meter is there the energy, of steps of networks, as a log for a calibration."""
+"""A measurement: times, and where power is known energy, of steps of networks, as a log for a calibration."""
 
 import platform
-import re
-import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import product
 from pathlib import Path
+from statistics import median
 
 from edgefl.calibration.log import LogRow
 from edgefl.calibration.writing import counts_bytes, log_bytes
@@ -17,174 +17,97 @@ from edgefl.core.files import FileGroup
 from edgefl.core.machine import processor_model
 from edgefl.core.own_files import begins_with, check_replaceable
 from edgefl.core.version import edgefl_version
+from edgefl.learning.models.counted import first_line
 from edgefl.measuring import board
-from edgefl.measuring.networks import Network, Setting
-from edgefl.measuring.power import opened
-from edgefl.measuring.power.meter_file import powers
-from edgefl.measuring.power.reader import Reader
-from edgefl.measuring.sampling import Energy, Sampler, within
-from edgefl.measuring.timing import Clock, Repeat, Run, repeats, slowdown, spread
+from edgefl.measuring.networks import Network
+from edgefl.measuring.power.source import NO_POWER, Source
+from edgefl.measuring.sampling import Sampler
+from edgefl.measuring.steps import steps_of
+from edgefl.measuring.timing import Stopwatch, slowdown, spread
 
 LOG_FILE = "log.csv"
 COUNTS_FILE = "counts.csv"
 FIRST_KEY = "edgefl"  # of the provenance, by which edgefl knows its files
 IDLE_S = 5.0
 LONGEST_S = 3600.0
-MOST_SAMPLES = 10**6  # in a batch
-DEVICE_NAME = re.compile(r"[\w.-][\w./ -]{0,99}")
-NO_POWER = "none"
-
-CLOCK = "clock"
-TEMPERATURE = "temperature"
-POWER = "power"
-
-
-@dataclass(frozen=True)
-class Meter:
-    """A source of power: a reader, or a file that another program writes meanwhile."""
-
-    reader: Reader | None = None
-    file: Path | None = None
-
-    @property
-    def scope(self) -> str:
-        """The parts of the device whose power it is."""
-        if self.file is not None:
-            return f"{self.file.name}: as its meter is wired"
-        return self.reader.scope if self.reader else NO_POWER
-
-    def energy(self, sampler: Sampler) -> Energy:
-        """Return the energy over time."""
-        if self.file is not None:
-            began_s = time.time() - time.perf_counter()  # Unix time at the 0 of the other clock
-            return Energy([(unix_s - began_s, watts) for unix_s, watts in powers(self.file)], is_energy=False)
-        is_energy = self.reader is not None and self.reader.is_energy
-        return Energy(sampler.series.get(POWER, []), is_energy=is_energy)
-
-
-@dataclass(frozen=True)
-class Measured:
-    """The rows of a measurement, and what was seen beside them."""
-
-    rows: Sequence[LogRow]
-    throttling: str  # in a sentence
-
-
-def meter_of(choice: str, here: Path) -> tuple[Meter, list[str]]:
-    """Return the meter of the option --power, and what is missing for others.
-
-    Raises:
-        InputError: it cannot be had here.
-    """
-    if choice == NO_POWER:
-        return Meter(), []
-    if choice.endswith(".csv"):
-        powers(here / choice)  # so that its faults are told before the measurement
-        return Meter(file=here / choice), []
-    reader, missing = opened(choice)
-    return Meter(reader), missing
+TRAIN = "train"
 
 
 def measure(
-    settings: Sequence[Setting],
-    prepare: Callable[[Setting], Run],
+    networks: Sequence[Network],
+    device_name: str,
     *,
     seconds: float,
-    device_name: str,
-    with_clock: bool,
-    meter: Meter,
+    device: str,
+    source: Source,
     tell: Callable[[str], None],
-    clock: Clock = time.perf_counter,
-) -> Measured:
-    """Return the rows of all settings, the first of which is measured once more at the end.
+    steps_of: Callable[..., Callable[[int], None]] = steps_of,
+    clock: Callable[[], float] = time.perf_counter,
+) -> tuple[Sequence[LogRow], str]:
+    """Return the rows of a log, and a sentence about throttling; the first setting is measured again at the end.
 
     Args:
-        settings: what is measured.
-        prepare: returns what takes the steps of a setting.
-        seconds: of each setting, at least.
+        networks: what is measured.
         device_name: in the log.
-        with_clock: the rows have the processor's clock.
-        meter: of power.
+        seconds: of each setting, at least.
+        device: of torch.
+        source: of power.
         tell: gets a line for each setting.
+        steps_of: see `steps`.
         clock: by which steps are timed.
 
     Raises:
         InputError: a network fails.
     """
-    sensors: dict[str, Callable[[], float | None]] = {CLOCK: board.clock_hz, TEMPERATURE: board.temperature_c}
-    if meter.reader:
-        sensors[POWER] = meter.reader.read
-    rows: list[LogRow] = []
-    began: list[float] = []  # of each row
-    steps_s: dict[str, list[float]] = {}
-    blank = LogRow(line=0, device=device_name, phase="idle", network="", round="", seconds=IDLE_S)
-    try:
-        with Sampler(sensors) as sampler:
-            if meter.scope != NO_POWER:
-                time.sleep(IDLE_S / 10)  # until the first reading
-                began.append(clock())
-                time.sleep(IDLE_S)
-                rows.append(blank)
-            for setting in [*settings, settings[0]]:
-                times_s = steps_s.setdefault(setting.title, [])
-                for one in _repeats(setting, prepare, seconds, clock):
-                    times_s.append(one.step_s)
-                    began.append(one.began_s)
-                    rows.append(_row(blank, setting, one, len(times_s)))
-                median_s = statistics.median(times_s)
-                tell(f"{setting.title}: {median_s:.4g} s a step, ±{50 * spread(times_s):.1f} %")
-    finally:
-        if meter.reader:
-            meter.reader.close()
-    energy = meter.energy(sampler)
-    for place, (row, began_s) in enumerate(zip(rows, began, strict=True)):
-        seen_hz = within(sampler.series[CLOCK], began_s, row.seconds)
-        rows[place] = replace(
-            row,
-            joules=energy.joules(began_s, row.seconds),
-            clock_hz=statistics.mean(seen_hz) if seen_hz and with_clock else None,
-        )
-    return Measured(rows, _throttling(steps_s, sampler))
+    pairs = [(network, size) for network in networks for size in network.batch_sizes]
+    settings = list(product(pairs, (TRAIN, "evaluate")))
+    idle = LogRow(line=0, device=device_name, phase="idle", network="", round="", seconds=IDLE_S)
+    rows: list[tuple[float, LogRow]] = []  # with their beginnings
+    steps_s: dict[str, list[float]] = {}  # by title
+    seen: dict[str, list[float]] = {}  # clocks and temperatures
+    with Sampler(source) as sampler:
+        if source.scope != NO_POWER:
+            time.sleep(IDLE_S / 10)  # until the first reading
+            rows.append((clock(), idle))
+            time.sleep(IDLE_S)
+        for setting in [*settings, settings[0]]:
+            (network, size), phase = setting
+            title = f"{network.name}, batch {size}, {phase}"
+            try:
+                take = steps_of(network.make(), (size, *network.shape), device, train=phase == TRAIN)
+                repeats = Stopwatch(take, clock).repeats(seconds)
+            except Exception as error:  # noqa: BLE001 - the user's own code may raise anything
+                raise InputError(f"--model {title}: {first_line(error)}") from None
+            state = board.state()
+            for name, number in state.items():
+                seen.setdefault(name, []).append(number)
+            clock_hz = state.get(board.CLOCK_HZ) if device == "cpu" else None
+            times_s = steps_s.setdefault(title, [])
+            for repeat in repeats:
+                times_s.append(repeat.step_s)
+                steps = repeat.steps
+                row = replace(idle, phase=phase, network=network.name, seconds=repeat.seconds, clock_hz=clock_hz)
+                row = replace(row, round=str(len(times_s)), batch_size=size, steps=steps, samples=steps * size)
+                rows.append((repeat.began_s, row))
+            tell(f"{title}: {median(times_s):.4g} s a step, ±{spread(times_s) / 2:.1%}")
+    done = [replace(row, joules=sampler.joules(began_s, row.seconds)) for began_s, row in rows]
+    return done, _throttling(steps_s, seen)
 
 
-def _repeats(setting: Setting, prepare: Callable[[Setting], Run], seconds: float, clock: Clock) -> list[Repeat]:
-    try:
-        return repeats(prepare(setting), seconds, clock)
-    except Exception as error:  # noqa: BLE001 - the user's own code may raise anything
-        reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        raise InputError(f"--model {setting.title}: {reason}") from None
-
-
-def _row(blank: LogRow, setting: Setting, repeat: Repeat, number: int) -> LogRow:
-    return replace(
-        blank,
-        phase=setting.phase,
-        network=setting.network.name,
-        round=str(number),
-        seconds=repeat.seconds,
-        batch_size=setting.batch_size,
-        steps=repeat.steps,
-        samples=repeat.steps * setting.batch_size,
-    )
-
-
-def _throttling(steps_s: Mapping[str, Sequence[float]], sampler: Sampler) -> str:
+def _throttling(steps_s: Mapping[str, Sequence[float]], seen: Mapping[str, Sequence[float]]) -> str:
     """Return which settings became slower, and what clock and temperature did meanwhile."""
     slower = {title: slowdown(times_s) for title, times_s in steps_s.items()}
     worst = max(slower, key=lambda title: slower[title])
     count = sum(share > 0 for share in slower.values())
     parts = ["no setting became slower"]
     if count:
-        parts = [f"{count} of {len(slower)} settings became slower, most by {100 * slower[worst]:.0f} % ({worst})"]
-    for name, factor, unit in ((CLOCK, 1e-9, "GHz"), (TEMPERATURE, 1.0, "degrees C")):
-        seen = [factor * value for _, value in sampler.series[name]]
-        if seen:
-            parts.append(f"{name} {min(seen):.3g} to {max(seen):.3g} {unit}")
+        parts = [f"{count} of {len(slower)} settings became slower, most by {slower[worst]:.0%} ({worst})"]
+    parts += [f"{name} {min(numbers):.3g} to {max(numbers):.3g}" for name, numbers in seen.items()]
     return "; ".join(parts)
 
 
-def provenance(device: str, meter: Meter, throttling: str) -> dict[str, str]:
-    """Return who measured what, when and with what: nothing about persons."""
+def provenance(device: str, scope: str, throttling: str) -> dict[str, str]:
+    """Return when this board was measured and with what; nothing about persons."""
     import torch
 
     processor = processor_model()
@@ -199,23 +122,22 @@ def provenance(device: str, meter: Meter, throttling: str) -> dict[str, str]:
         "python": platform.python_version(),
         "threads": str(torch.get_num_threads()),
         "device": device,
-        "power": meter.scope,
+        "power": scope,
         "throttling": throttling,
     }
 
 
-def check_options(seconds: float, batch_sizes: Sequence[int], device_name: str | None) -> None:
-    """Check numbers and names of the command line.
+def check_options(seconds: float, batch_sizes: Sequence[int], device_name: str) -> None:
+    """Check numbers and names of a command line.
 
     Raises:
         InputError: they cannot be.
     """
     if not 0 < seconds <= LONGEST_S:
         raise InputError(f"--seconds {seconds:g}: must be above 0, and at most {LONGEST_S:g}")
-    for size in batch_sizes:
-        if not 0 < size <= MOST_SAMPLES:
-            raise InputError(f"--batch {size}: must be from 1 to {MOST_SAMPLES}")
-    if device_name is not None and DEVICE_NAME.fullmatch(device_name) is None:
+    if min(batch_sizes, default=1) < 1:
+        raise InputError(f"--batch {min(batch_sizes)}: must be at least 1")
+    if device_name[:1] in {"", "/"} or not device_name.isprintable():
         raise InputError(f"--device-name {device_name!r}: must be a type, or type/unit, such as pi4 or pi4/a")
 
 
@@ -225,14 +147,14 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
     Raises:
         InputError: they exist, and may not be replaced.
     """
-    names = (LOG_FILE, COUNTS_FILE)
-    for name in names:
+    for name in (LOG_FILE, COUNTS_FILE):
         if (folder / name).exists() and not overwrite:
             raise InputError(f"{folder / name}: exists: choose another folder, or add --overwrite")
-    check_replaceable(folder, dict.fromkeys(names, begins_with(f"# {FIRST_KEY}: ".encode())))
+    mark = begins_with(f"# {FIRST_KEY}: ".encode())
+    check_replaceable(folder, {LOG_FILE: mark, COUNTS_FILE: mark})
 
 
-def write(folder: Path, measured: Measured, networks: Sequence[Network], facts: dict[str, str]) -> list[Path]:
+def write(folder: Path, rows: Sequence[LogRow], networks: Sequence[Network], facts: Mapping[str, str]) -> list[Path]:
     """Write the log and the counts of its networks, and return the files.
 
     Raises:
@@ -241,7 +163,7 @@ def write(folder: Path, measured: Measured, networks: Sequence[Network], facts: 
     counts = {network.name: network.counts for network in networks}
     try:
         with FileGroup(folder) as files:
-            files.write(LOG_FILE, log_bytes(measured.rows, facts))
+            files.write(LOG_FILE, log_bytes(rows, facts))
             files.write(COUNTS_FILE, counts_bytes(counts, {FIRST_KEY: facts[FIRST_KEY]}))
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {error.strerror}") from None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -23,7 +25,6 @@ TORCHVISION = "torchvision.models:"
 USUAL_INPUT = "3x32x32"
 USUAL_BATCH_SIZES = (4, 16)
 CLASSES = 10
-MOST = 1e9  # numbers in a sample, or samples in a batch
 
 
 class Network(NamedTuple):
@@ -34,25 +35,6 @@ class Network(NamedTuple):
     batch_sizes: Sequence[int]
     make: Callable[[], nn.Module]
     counts: NetworkCounts
-
-
-class Setting(NamedTuple):
-    """A phase of a network to measure."""
-
-    network: Network
-    batch_size: int
-    phase: str  # train or evaluate
-
-    @property
-    def title(self) -> str:
-        """The setting in a line."""
-        return f"{self.network.name}, batch {self.batch_size}, {self.phase}"
-
-
-def settings_of(networks: Sequence[Network]) -> list[Setting]:
-    """Return the training and the evaluation of all networks with all of their batch sizes."""
-    pairs = [(network, batch_size) for network in networks for batch_size in network.batch_sizes]
-    return [Setting(*pair, phase) for pair in pairs for phase in ("train", "evaluate")]
 
 
 def chosen(names: Sequence[str], shape: str | None, batch_sizes: Sequence[int]) -> list[Network]:
@@ -66,23 +48,8 @@ def chosen(names: Sequence[str], shape: str | None, batch_sizes: Sequence[int]) 
         return [named(name, sizes, batch_sizes or USUAL_BATCH_SIZES) for name in dict.fromkeys(names)]
     if shape:
         raise InputError(f"--input {shape}: the ladder has sizes of its own: add --model NAME")
-    return ladder(batch_sizes)
-
-
-def ladder(batch_sizes: Sequence[int] = ()) -> list[Network]:
-    """Return the networks of the ladder; other batch sizes than its own if they are given."""
     with opened_text(LADDER) as stream:
-        rows = list(csv.DictReader(stream))
-    found = []
-    for row in rows:
-        own = batch_sizes or [int(size) for size in row["batch_sizes"].split()]
-        shape = shape_of(row["input"])
-        if row["kind"] == "model":
-            found.append(named(row["network"], shape, own))
-            continue
-        sizes = [int(row[column] or 0) for column in ("layers", "width", "kernel", "groups")]
-        found.append(_rung(row["network"], shape, own, row["kind"], sizes))
-    return found
+        return [_rung(row, batch_sizes) for row in csv.DictReader(stream)]
 
 
 def shape_of(text: str) -> tuple[int, ...]:
@@ -92,7 +59,7 @@ def shape_of(text: str) -> tuple[int, ...]:
         InputError: it has another form.
     """
     sizes = text.split("x")
-    if not all(size.isdecimal() and 0 < int(size) <= MOST for size in sizes):
+    if not all(size.isdecimal() and int(size) > 0 for size in sizes):
         raise InputError(f"--input {text}: must be the sizes of a sample, such as {USUAL_INPUT}, each above 0")
     return tuple(int(size) for size in sizes)
 
@@ -103,46 +70,47 @@ def named(name: str, shape: tuple[int, ...], batch_sizes: Sequence[int]) -> Netw
     Raises:
         InputError: there is none, or it does not take such samples.
     """
-    model = _model(name)
-    reason = model.check(shape, CLASSES)
-    if model.tokens or model.has_own_loss:
-        reason = "takes no numbers as samples, or has a loss of its own: measure models of images or numbers"
-    if reason:
-        raise InputError(f"--model {name}: {reason}")
     try:
-        counts = NetworkCounts(model.forward_counts(shape, CLASSES))
-    except InputError as error:
-        raise InputError(f"--model {name}: {error}") from None
-    return Network(name, shape, batch_sizes, lambda: model.module(shape, CLASSES), counts)
-
-
-def _model(name: str) -> Model:
-    keys: dict[str, Any] = {"kind": name}
-    if name not in MODELS.members and ":" not in name:
-        keys["kind"] = _path_in_torchvision(name)
-    if keys["kind"].startswith(TORCHVISION):
-        keys["num_classes"] = CLASSES
-    try:
-        return TypeAdapter(Annotated[Model, MODELS]).validate_python(keys)
+        model = TypeAdapter(Annotated[Model, MODELS]).validate_python(_model(name))
     except ValidationError as error:
         raise InputError(f"--model {name}: {error.errors()[0]['msg']}") from None
+    if model.tokens or model.has_own_loss:
+        raise InputError(f"--model {name}: takes token ids, or has its own loss: measure models of images or numbers")
+    reason = model.check(shape, CLASSES)
+    if reason:
+        raise InputError(f"--model {name}: {reason}")
+    counts = NetworkCounts(model.forward_counts(shape, CLASSES))
+    return Network(name, shape, batch_sizes, partial(model.module, shape, CLASSES), counts)
 
 
-def _path_in_torchvision(name: str) -> str:
+def _model(name: str) -> dict[str, Any]:
+    """Return the keys of a model, as scenarios have them."""
+    if name in MODELS.members or (":" in name and not name.startswith(TORCHVISION)):
+        return {"kind": name}
     from torchvision import models
 
+    bare = name.removeprefix(TORCHVISION)
     others = models.list_models(module=models)
-    if name not in others:
+    if bare not in others:
         remedy = "edgefl list models has edgefl's, torchvision its own; or write my_module:Net"
-        raise InputError(f"--model {name}: is not known{nearest(name, [*MODELS.members, *others])}: {remedy}")
-    return f"{TORCHVISION}{name}"
+        raise InputError(f"--model {name}: is not known{nearest(bare, [*MODELS.members, *others])}: {remedy}")
+    return {"kind": f"{TORCHVISION}{bare}", "num_classes": CLASSES}
 
 
-def _rung(name: str, shape: tuple[int, ...], batch_sizes: Sequence[int], kind: str, sizes: Sequence[int]) -> Network:
-    from edgefl.learning.models.forward_counts import forward_counts
-    from edgefl.measuring.stacks import stack
+def _rung(row: dict[str, str], batch_sizes: Sequence[int]) -> Network:
+    shape = shape_of(row["input"])
+    sizes = batch_sizes or [int(size) for size in row["batch_sizes"].split()]
+    if not row["layers"]:
+        return named(row["network"], shape, sizes)
+    from edgefl.learning.models.forward_counts import forward_counts  # late: it imports torch
 
-    def make() -> nn.Module:
-        return stack(kind, shape, *sizes)
+    make = partial(_products, shape, int(row["layers"]))
+    return Network(row["network"], shape, sizes, make, NetworkCounts(forward_counts(make(), shape)))
 
-    return Network(name, shape, batch_sizes, make, NetworkCounts(forward_counts(make(), shape)))
+
+def _products(shape: tuple[int, ...], layers: int) -> nn.Module:
+    """Return so many linear layers on each token of samples [T, width]: small networks of images have few products."""
+    from torch import nn
+
+    stacked = [module for _ in range(layers) for module in (nn.Linear(shape[-1], shape[-1]), nn.ReLU())]
+    return nn.Sequential(*stacked, nn.Flatten(), nn.Linear(math.prod(shape), CLASSES))

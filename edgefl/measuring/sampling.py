@@ -1,33 +1,29 @@
-"""What sensors say while steps run: a thread reads them all, and energy is the integral of power."""
+"""The energy that a source of power tells of intervals: a thread reads it while steps run."""
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
 import numpy as np
 
 from edgefl.core.arrays import Floats
-from edgefl.measuring.power.reader import NotThere
+from edgefl.measuring.power.source import NotThere, Source
 
 PERIOD_S = 0.1
 
-Series = Sequence[tuple[float, float]]
-"""Times [s] and readings."""
-
 
 class Sampler:
-    """Reads sensors in a `with` block; a sensor that cannot be read any more ends with its last reading.
+    """Reads a source of power in a `with` block, and then knows the energy of intervals in it.
 
     Args:
-        sensors: by name; None is no reading.
+        source: of power.
         period_s: between two readings.
     """
 
-    def __init__(self, sensors: Mapping[str, Callable[[], float | None]], period_s: float = PERIOD_S) -> None:
-        self.series: dict[str, list[tuple[float, float]]] = {name: [] for name in sensors}
-        self._sensors = dict(sensors)
-        self.period_s = period_s
+    def __init__(self, source: Source, period_s: float = PERIOD_S) -> None:
+        self._source = source
+        self._period_s = period_s
+        self._series: list[tuple[float, float]] = []
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
 
@@ -36,48 +32,33 @@ class Sampler:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        time.sleep(2 * self.period_s)  # so that the last row lies between two readings
+        time.sleep(2 * self._period_s)  # so that the last interval lies between two readings
         self._ended.set()
         self._thread.join()
+        self._source.close()
+        if self._source.rows is not None:
+            unix_s = time.time() - time.perf_counter()  # at the 0 of the other clock
+            self._series = [(moment_s - unix_s, watts) for moment_s, watts in self._source.rows()]
 
     def _sample(self) -> None:
-        while not self._ended.wait(self.period_s):
-            for name, read in list(self._sensors.items()):
-                try:
-                    value = read()
-                except NotThere:
-                    del self._sensors[name]
-                    continue
-                if value is not None:
-                    self.series[name].append((time.perf_counter(), value))
-
-
-def within(series: Series, began_s: float, seconds: float) -> list[float]:
-    """Return the readings of an interval."""
-    return [value for moment_s, value in series if began_s <= moment_s <= began_s + seconds]
-
-
-class Energy:
-    """The energy from the first reading on.
-
-    Args:
-        series: readings of the power [W], by which the trapezoidal rule integrates, or of a counter [J].
-        is_energy: they are of a counter.
-    """
-
-    def __init__(self, series: Series, *, is_energy: bool) -> None:
-        numbers = np.array(series, dtype=np.float64).reshape(-1, 2)
-        self._moments_s: Floats = numbers[:, 0]
-        self._joules: Floats = numbers[:, 1]
-        if not is_energy and len(numbers):
-            watts = numbers[:, 1]
-            pieces = np.diff(self._moments_s) * (watts[1:] + watts[:-1]) / 2
-            self._joules = np.concatenate([[0.0], np.cumsum(pieces)])
+        while self._source.read is not None and not self._ended.wait(self._period_s):
+            try:
+                value = self._source.read()
+            except NotThere:  # any more: later intervals have no energy
+                return
+            self._series.append((time.perf_counter(), value))
 
     def joules(self, began_s: float, seconds: float) -> float | None:
-        """Return the energy of an interval; None if the readings do not cover it."""
-        ends_s = [began_s, began_s + seconds]
-        if not len(self._moments_s) or ends_s[0] < self._moments_s[0] or ends_s[1] > self._moments_s[-1]:
+        """Return the energy of an interval; None if the readings do not cover it.
+
+        Powers are integrated by the trapezoidal rule.
+        """
+        moments_s, readings = np.array(self._series, dtype=np.float64).reshape(-1, 2).T
+        ends_s: Floats = np.array([began_s, began_s + seconds])
+        if not len(moments_s) or ends_s[0] < moments_s[0] or ends_s[1] > moments_s[-1]:
             return None
-        first, last = np.interp(ends_s, self._moments_s, self._joules)
-        return float(last - first)
+        joules = readings
+        if not self._source.is_energy:
+            pieces = np.diff(moments_s) * (readings[1:] + readings[:-1]) / 2
+            joules = np.concatenate([[0.0], np.cumsum(pieces)])
+        return float(np.diff(np.interp(ends_s, moments_s, joules)).item())

@@ -1,44 +1,37 @@
 """Steps of training and of evaluation, as the engine takes them, on samples drawn once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn import functional
-
-from edgefl.measuring.networks import Setting
-from edgefl.measuring.timing import Run
 
 RATE = 1e-6  # of learning: so small that thousands of steps leave the weights finite
 
 
-def prepared(setting: Setting, device: str) -> Run:
-    """Return what takes the steps of a setting on a device of torch."""
-    module = setting.network.make().to(device)
-    samples = torch.randn(setting.batch_size, *setting.network.shape, device=device)
-    step = _training(module, samples)
-    if setting.phase == "evaluate":
-        module.eval()
-        step = torch.no_grad()(lambda: module(samples))
+def steps_of(module: nn.Module, sizes: Sequence[int], device: str, *, train: bool) -> Callable[[int], None]:
+    """Return what takes so many steps of SGD, or else of evaluation without gradients, to their end.
 
-    def run(steps: int) -> None:
-        for _ in range(steps):
-            step()
+    Args:
+        module: the network.
+        sizes: of a batch of samples.
+        device: of torch.
+        train: by SGD.
+    """
+    module.to(device).train(train)
+    samples = torch.randn(*sizes, device=device)
+    labels = torch.zeros(sizes[0], dtype=torch.long, device=device)
+    optimiser = torch.optim.SGD(module.parameters(), lr=RATE)
+
+    def take(steps: int) -> None:
+        with torch.set_grad_enabled(train):
+            for _ in range(steps):
+                outputs = module(samples)
+                if train:
+                    functional.cross_entropy(outputs, labels).backward()  # type: ignore[no-untyped-call]
+                    optimiser.step()
+                    optimiser.zero_grad()
         if device != "cpu":
             torch.cuda.synchronize(device)
 
-    return run
-
-
-def _training(module: nn.Module, samples: Tensor) -> Callable[[], object]:
-    """Return a step of SGD: forward pass, cross-entropy, backward pass, update."""
-    module.train()
-    optimiser = torch.optim.SGD([weight for weight in module.parameters() if weight.requires_grad], lr=RATE)
-    labels = torch.zeros(len(samples), dtype=torch.long, device=samples.device)
-
-    def step() -> None:
-        optimiser.zero_grad()
-        functional.cross_entropy(module(samples), labels).backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
-
-    return step
+    return take

@@ -1,19 +1,13 @@
 """Times of steps: a warm-up until they settle, then repeats, and whether the later ones are slower."""
 
 import math
-import statistics
-import time
 from collections.abc import Callable, Sequence
+from statistics import median
 from typing import NamedTuple
 
 ROUNDS = 5  # repeats of a setting
 SETTLED = 0.05  # of a step's time: blocks of the warm-up that get faster by less have settled
 LEAST_SLOWDOWN = 0.03  # less is not told
-
-Run = Callable[[int], object]
-"""Takes so many steps, and returns when the last one has ended."""
-
-Clock = Callable[[], float]
 
 
 class Repeat(NamedTuple):
@@ -29,43 +23,40 @@ class Repeat(NamedTuple):
         return self.seconds / self.steps
 
 
-def repeats(run: Run, seconds: float, clock: Clock = time.perf_counter) -> list[Repeat]:
-    """Return repeats that take at least `seconds` together, after a warm-up."""
-    steps = math.ceil(seconds / ROUNDS / _settled_step_s(run, seconds, clock))
-    return [_timed(run, steps, clock) for _ in range(ROUNDS)]
+class Stopwatch(NamedTuple):
+    """Times what takes so many steps."""
 
+    take: Callable[[int], object]
+    clock: Callable[[], float]
 
-def _settled_step_s(run: Run, seconds: float, clock: Clock) -> float:
-    """Return the time of a step after a warm-up, which takes little more than `seconds`."""
-    began_s = clock()
-    last_s = math.inf
-    steps = 1
-    while True:
-        block = _timed(run, steps, clock)
-        settled = block.step_s > (1 - SETTLED) * last_s and block.seconds > seconds / ROUNDS / 2
-        if settled or clock() - began_s > seconds:
-            return block.step_s
-        last_s = block.step_s
-        steps *= 2
+    def timed(self, steps: int) -> Repeat:
+        """Return the time of steps in a row."""
+        began_s = self.clock()
+        self.take(steps)
+        return Repeat(began_s, self.clock() - began_s, steps)
 
-
-def _timed(run: Run, steps: int, clock: Clock) -> Repeat:
-    began_s = clock()
-    run(steps)
-    return Repeat(began_s, clock() - began_s, steps)
+    def repeats(self, seconds: float) -> list[Repeat]:
+        """Return repeats that take at least `seconds` together, after a warm-up that takes little more than that."""
+        block = self.timed(1)
+        spent_s = block.seconds
+        settled = False
+        while not settled and spent_s < seconds:
+            last_s = block.step_s
+            block = self.timed(2 * block.steps)
+            spent_s += block.seconds
+            settled = block.step_s > (1 - SETTLED) * last_s and block.seconds > seconds / ROUNDS / 2
+        steps = math.ceil(seconds / ROUNDS / block.step_s)
+        return [self.timed(steps) for _ in range(ROUNDS)]
 
 
 def spread(times_s: Sequence[float]) -> float:
     """Return the range of times over their median."""
-    return (max(times_s) - min(times_s)) / statistics.median(times_s)
+    return (max(times_s) - min(times_s)) / median(times_s)
 
 
 def slowdown(times_s: Sequence[float]) -> float:
     """Return by how much the later half of times is longer than the earlier one; 0 if their spread may explain it."""
     half = len(times_s) // 2
-    early = times_s[:half]
-    late = times_s[-half:]
-    slower = statistics.median(late) / statistics.median(early) - 1
-    if slower <= max(LEAST_SLOWDOWN, spread(early), spread(late)):
-        return 0.0
-    return slower
+    early, late = (times_s[:half], times_s[-half:])
+    slower = median(late) / median(early) - 1
+    return slower if slower > max(LEAST_SLOWDOWN, spread(early), spread(late)) else 0.0

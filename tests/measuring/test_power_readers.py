@@ -1,4 +1,4 @@
-"""Readers of power on samples of the documented formats."""
+"""Sources of power on samples of the documented formats."""
 
 import sys
 import time
@@ -7,51 +7,42 @@ from types import SimpleNamespace
 import pytest
 
 from edgefl.core.errors import InputError
-from edgefl.measuring.power import READERS, ina3221, opened, rapl, tegrastats, zeus
-from edgefl.measuring.power.meter_file import powers
-from edgefl.measuring.power.reader import NotThere
-from edgefl.measuring.sampling import Energy, Sampler
+from edgefl.measuring.power import SOURCES, ina3221, meter_file, opened, rapl, tegrastats, zeus
+from edgefl.measuring.power.source import NotThere, Source, chosen_rails
+from edgefl.measuring.sampling import Sampler
 
 ORIN_NANO = (
     "11-30-2026 10:00:00 RAM 3000/7620MB (lfb 10x4MB) SWAP 0/3810MB (cached 0MB) CPU [6%@1510,off] EMC_FREQ 0%@2133 "
-    "GR3D_FREQ 26%@[306] cpu@46.4C tj@46.4C VDD_IN 4900mW/5000mW VDD_CPU_GPU_CV 924mW/939mW VDD_SOC 1500mW/1600mW\n"
+    "GR3D_FREQ 26%@[306] cpu@46.4C tj@46.4C VDD_IN 4900mW/5000mW VDD_CPU_GPU_CV 924mW/939mW VDD_SOC 1500mW/1600mW"
 )
 AGX_ORIN = "RAM 4023/30536MB cpu@45.5C VDD_GPU_SOC 3188mW/3100mW VDD_CPU_CV 1195mW/1200mW VIN_SYS_5V0 3229mW/1mW"
 NANO = "RAM 1024/3964MB PLL@31C thermal@33C POM_5V_IN 2013/2010 POM_5V_GPU 123/0 POM_5V_CPU 500/3"
 
 
-@pytest.fixture
-def files(tmp_path):
+def files(root, **contents):
     """Writes files of the system."""
-
-    def write(**contents):
-        for name, content in contents.items():
-            path = tmp_path / name.replace("__", "/")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(f"{content}\n")
-        return tmp_path
-
-    return write
+    for name, content in contents.items():
+        path = root / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{content}\n")
 
 
-def zone(root, name, microjoules, label="package-0"):
-    folder = root / name
-    folder.mkdir(exist_ok=True)
-    for file, content in {"name": label, "energy_uj": microjoules, "max_energy_range_uj": 1000}.items():
-        (folder / file).write_text(f"{content}\n")
+def zone(root, number, microjoules, label="package-0"):
+    folder = {"name": label, "energy_uj": microjoules, "max_energy_range_uj": 1000}
+    files(root / f"intel-rapl:{number}", **folder)
 
 
 def test_counters_of_processors_add_up_and_begin_again_behind_their_range(tmp_path):
-    zone(tmp_path, "intel-rapl:0", 900)
-    zone(tmp_path, "intel-rapl:1", 0, "package-1")
-    zone(tmp_path, "intel-rapl:0:0", 5, "core")
-    found = rapl.reader(tmp_path)
-    assert (found.scope, found.is_energy) == ("RAPL package-0, package-1: processors only", True)
-    zone(tmp_path, "intel-rapl:0", 100)
-    zone(tmp_path, "intel-rapl:1", 50)
+    zone(tmp_path, "0", 900)
+    zone(tmp_path, "1", 0, "package-1")
+    zone(tmp_path, "2", 0, "psys")
+    zone(tmp_path, "0:0", 5, "core")
+    found = rapl.source(tmp_path)
+    assert found.is_energy
+    zone(tmp_path, "0", 100)
+    zone(tmp_path, "1", 50)
+    zone(tmp_path, "2", 700, "psys")
     assert found.read() == pytest.approx((200 + 50) * 1e-6)
-    zone(tmp_path, "intel-rapl:2", 0, "psys")
-    assert rapl.reader(tmp_path).scope == "RAPL psys"
 
 
 @pytest.mark.parametrize(
@@ -60,36 +51,30 @@ def test_counters_of_processors_add_up_and_begin_again_behind_their_range(tmp_pa
 )
 def test_the_input_of_a_jetson_is_the_power_now(line, watts):
     rails = tegrastats.rails_in(line)
-    assert {name: rails[name] for name in tegrastats.chosen_rails(rails)} == watts
+    assert {name: rails[name] for name in chosen_rails(rails)} == watts
 
 
-def test_without_an_input_all_rails_add_up_and_the_program_is_ended(tmp_path):
+@pytest.mark.process
+def test_without_an_input_all_rails_add_up_until_the_program_ends(tmp_path):
     program = tmp_path / "tegrastats"
-    program.write_text(f"#!/bin/sh\nwhile true; do echo '{AGX_ORIN}'; sleep 0.05; done\n")
+    program.write_text(f"#!/bin/sh\necho '{AGX_ORIN}'\necho '{AGX_ORIN}'\n")
     program.chmod(0o755)
-    found = tegrastats.reader(str(program))
+    found = tegrastats.source(str(program))
     assert found.scope == "tegrastats VDD_GPU_SOC, VDD_CPU_CV, VIN_SYS_5V0"
     assert found.read() == pytest.approx(3.188 + 1.195 + 3.229)
-    found.close()
-    with pytest.raises(ValueError, match="closed"):
+    with pytest.raises(NotThere, match="has ended"):
         found.read()
+    found.close()
 
 
-def test_volts_and_amperes_of_a_rail_are_its_power(files):
-    root = files(
-        hwmon0__name="coretemp",
-        hwmon1__name="ina3221",
-        hwmon1__in1_label="VDD_IN",
-        hwmon1__in1_input=5000,
-        hwmon1__curr1_input=900,
-        hwmon1__in2_label="VDD_SOC",
-        hwmon1__in2_input=5000,
-        hwmon1__curr2_input=300,
-    )
-    assert ina3221.reader(root).scope == "INA3221 VDD_IN"
-    assert ina3221.reader(root).read() == pytest.approx(4.5)
-    files(hwmon1__in1_label="VDD_CPU", hwmon1__power2_input=2_000_000)
-    assert ina3221.reader(root).read() == pytest.approx(4.5 + 2.0)
+def test_volts_and_amperes_of_a_rail_are_its_power(tmp_path):
+    files(tmp_path, hwmon0__name="coretemp", hwmon0__in1_label="VDD_IN", hwmon1__name="ina3221")
+    files(tmp_path / "hwmon1", in1_label="VDD_IN", in1_input=5000, curr1_input=900, in7_label="sum of shunt voltages")
+    files(tmp_path / "hwmon1", in2_label="VDD_SOC", in2_input=5000, curr2_input=300)
+    found = ina3221.source(tmp_path)
+    assert (found.scope, found.read()) == ("INA3221 VDD_IN", pytest.approx(4.5))
+    files(tmp_path / "hwmon1", in1_label="VDD_CPU")
+    assert ina3221.source(tmp_path).read() == pytest.approx(4.5 + 1.5)
 
 
 def test_windows_of_zeus_add_up(monkeypatch):
@@ -105,79 +90,88 @@ def test_windows_of_zeus_add_up(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "zeus", SimpleNamespace())
     monkeypatch.setitem(sys.modules, "zeus.monitor", SimpleNamespace(ZeusMonitor=ZeusMonitor))
-    found = zeus.reader()
+    found = zeus.source()
     assert [found.read(), found.read()] == [3.0, 6.0]
-    assert found.scope == "zeus GPU 0, CPU 0: no other parts"
+    assert found.scope == "zeus: 1 GPUs, 1 processors"
 
 
 def test_missing_sources_are_named_with_their_remedies(tmp_path, monkeypatch):
-    zone(tmp_path, "intel-rapl:0", 900)
+    zone(tmp_path, "0", 900)
     read_text = type(tmp_path).read_text
 
     def refused(path, *arguments, **options):
         if path.name == "energy_uj":
-            raise PermissionError
+            raise PermissionError(13, "Permission denied")
         return read_text(path, *arguments, **options)
 
     monkeypatch.setattr(type(tmp_path), "read_text", refused)
-    with pytest.raises(NotThere, match=r"energy_uj may be read by root only: sudo chmod a\+r "):
-        rapl.reader(tmp_path)
-    monkeypatch.setattr("edgefl.measuring.power.READERS", dict.fromkeys(READERS, lambda: rapl.reader(tmp_path / "no")))
-    found, missing = opened("auto")
-    assert found is None
-    assert [line.partition(":")[0] for line in missing] == list(READERS)
-    with pytest.raises(InputError, match=r"--power rapl: .* has no intel-rapl: .*; or write --power none"):
-        opened("rapl")
+    with pytest.raises(NotThere, match=r"energy_uj cannot be read \(Permission denied\); root can .* sudo chmod a\+r "):
+        rapl.source(tmp_path)
+    monkeypatch.setattr("edgefl.measuring.power.SOURCES", dict.fromkeys(SOURCES, lambda: rapl.source(tmp_path / "no")))
+    found, missing = opened("auto", tmp_path)
+    assert found.scope == "none"
+    assert [line.partition(":")[0] for line in missing] == list(SOURCES)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "time,watts\n2026-11-30T10:00:01+00:00,4\n2026-11-30T11:00:00+01:00,2\n",
-        "time,volts,amperes\n1796032801,5,0.8\n1796032800,5,0.4\n",
-    ],
-)
-def test_rows_of_a_meter_are_in_the_order_of_time(tmp_path, text):
-    path = tmp_path / "meter.csv"
+def meter(path, text):
     path.write_text(text)
-    assert powers(path) == [(1796032800.0, pytest.approx(2.0)), (1796032801.0, pytest.approx(4.0))]
+    return meter_file.source(path).rows()
+
+
+def test_rows_of_a_meter_are_in_the_order_of_time(tmp_path):
+    ordered = [(1796032800.0, pytest.approx(2.0)), (1796032801.0, pytest.approx(4.0))]
+    text = "time,watts\n2026-11-30T10:00:01+00:00,4\n2026-11-30T11:00:00+01:00,2\n"
+    assert meter(tmp_path / "a.csv", text) == ordered
+    assert meter(tmp_path / "a.csv", "time,volts,amperes\n1796032801,5,0.8\n1796032800,5,0.4\n") == ordered
 
 
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("time,volts\n1,5\n", "has no column watts, and no column amperes"),
+        ("time,volts\n1,5\n", "needs a column watts, or volts and amperes"),
         ("time,watts\n", "has no rows"),
         ("time,watts\nnoon,5\n", "2: time: must be a timestamp with its zone, or Unix seconds"),
     ],
 )
 def test_faults_of_a_meter_are_told(tmp_path, text, fault):
-    path = tmp_path / "meter.csv"
-    path.write_text(text)
     with pytest.raises(InputError, match=fault):
-        powers(path)
+        meter(tmp_path / "meter.csv", text)
 
 
-def test_energy_of_a_rising_power_is_that_of_the_closed_form():
+@pytest.fixture
+def sampled():
+    """Samplers of series that a program has noted, in the time of `perf_counter`."""
+
+    def of(series, **options):
+        unix_s = time.time() - time.perf_counter()
+        rows = [(unix_s + moment_s, value) for moment_s, value in series]
+        with Sampler(Source("meter", rows=lambda: rows, **options), period_s=0) as sampler:
+            return sampler
+
+    return of
+
+
+def test_energy_of_a_rising_power_is_that_of_the_closed_form(sampled):
     """P(t) = 3 + 2 t: the energy from a to b is 3 (b - a) + b^2 - a^2."""
-    ramp = [(moment_s, 3 + 2 * moment_s) for moment_s in (0.0, 0.5, 2.0, 7.0, 10.0)]
-    energy = Energy(ramp, is_energy=False)
-    assert energy.joules(0.5, 6.5) == pytest.approx(3 * 6.5 + 49 - 0.25)
-    counter = Energy([(0.0, 0.0), (10.0, 40.0)], is_energy=True)
-    assert counter.joules(2.5, 5) == pytest.approx(20)
-    assert [energy.joules(-1, 2), energy.joules(9, 2), Energy([], is_energy=False).joules(0, 1)] == [None] * 3
+    ramp = sampled([(moment_s, 3 + 2 * moment_s) for moment_s in (0.0, 0.5, 2.0, 7.0, 10.0)])
+    assert ramp.joules(0.5, 6.5) == pytest.approx(3 * 6.5 + 49 - 0.25, rel=1e-3)
+    assert sampled([(0.0, 0.0), (10.0, 40.0)], is_energy=True).joules(2.5, 5) == pytest.approx(20)
+    assert [ramp.joules(-1, 2), ramp.joules(9, 2), sampled([]).joules(0, 1)] == [None] * 3
 
 
-def test_sensors_are_read_until_they_fail():
-    def fails():
-        raise NotThere
+def test_a_source_is_read_until_it_fails_and_closed():
+    readings = [4.0] * 5
+    closed = []
 
-    with Sampler({"constant": lambda: 4.0, "fails": fails, "silent": lambda: None}, period_s=0.01) as sampler:
-        time.sleep(0.2)
-    assert [series == [] for series in sampler.series.values()] == [False, True, True]
-    moments_s = [moment_s for moment_s, _ in sampler.series["constant"]]
-    assert moments_s == sorted(moments_s)
-    energy = Energy(sampler.series["constant"], is_energy=False)
-    assert energy.joules(moments_s[0], moments_s[-1] - moments_s[0]) == pytest.approx(
-        4 * (moments_s[-1] - moments_s[0])
-    )
+    def read():
+        if not readings:
+            raise NotThere
+        return readings.pop()
+
+    with Sampler(Source("meter", read, close=lambda: closed.append(1)), period_s=0.01) as sampler:
+        while readings:
+            time.sleep(0.01)
+    assert closed == [1]
+    (first_s, _), *_, (last_s, _) = sampler._series
+    assert sampler.joules(first_s, last_s - first_s) == pytest.approx(4 * (last_s - first_s))
+    assert sampler.joules(first_s, last_s) is None

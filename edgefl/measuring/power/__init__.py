@@ -1,39 +1,39 @@
-"""Readers of power, one file each."""
+"""Sources of power, one file each."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from edgefl.core.errors import InputError
-from edgefl.core.section import nearest
-from edgefl.measuring.power import ina3221, rapl, tegrastats, zeus
-from edgefl.measuring.power.reader import NotThere, Reader
+from edgefl.measuring.power import ina3221, meter_file, rapl, tegrastats, zeus
+from edgefl.measuring.power.source import NO_POWER, NotThere, Source
 
-READERS: Mapping[str, Callable[[], Reader]] = {
-    "ina3221": ina3221.reader,
-    "tegrastats": tegrastats.reader,
-    "zeus": zeus.reader,
-    "rapl": rapl.reader,
+SOURCES: Mapping[str, Callable[[], Source]] = {
+    "ina3221": ina3221.source,
+    "tegrastats": tegrastats.source,
+    "zeus": zeus.source,
+    "rapl": rapl.source,
 }
 """Those of whole boards come first: `auto` takes the first that is there."""
 
 
-def opened(choice: str) -> tuple[Reader | None, list[str]]:
-    """Return the reader of a choice, and what is missing for those that were tried.
-
-    Args:
-        choice: a name of READERS, or auto.
+def opened(choice: str, here: Path) -> tuple[Source, list[str]]:
+    """Return the source of the option --power, and what is missing for those that `auto` has tried.
 
     Raises:
-        InputError: there is no such reader, or this machine does not have what it reads.
+        InputError: there is no such source, or this machine does not have it.
     """
-    if choice not in {"auto", *READERS}:
-        names = ["none", "auto", *READERS]
-        raise InputError(f"--power {choice}: must be {', '.join(names)} or a .csv file{nearest(choice, names)}")
+    if choice == NO_POWER:
+        return Source(), []
+    if choice.endswith(".csv"):
+        return meter_file.source(here / choice), []
+    if choice not in {"auto", *SOURCES}:
+        raise InputError(f"--power {choice}: must be none, auto, {', '.join(SOURCES)} or a .csv file")
     missing: list[str] = []
-    for name in READERS if choice == "auto" else [choice]:
+    for name in SOURCES if choice == "auto" else [choice]:
         try:
-            return READERS[name](), missing
+            return SOURCES[name](), missing
         except NotThere as error:
             missing.append(f"{name}: {error}")
     if choice != "auto":
         raise InputError(f"--power {missing[0]}; or write --power none")
-    return None, missing
+    return Source(), missing

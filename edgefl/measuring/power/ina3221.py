@@ -2,38 +2,33 @@
 
 from pathlib import Path
 
-from edgefl.measuring.power.reader import NotThere, Reader, chosen_rails, number_in
+from edgefl.measuring.power.source import NotThere, Source, chosen_rails, number_in
 
 CHIP = "ina3221"
 MILLI = 1e-3
-MICRO = 1e-6
 
 
-def reader(root: Path = Path("/sys/class/hwmon")) -> Reader:
-    """Return the reader of the board's input, or of all rails together.
+def source(root: Path = Path("/sys/class/hwmon")) -> Source:
+    """Return the board's input, or all rails together.
 
     Raises:
         NotThere: there is no such chip, or it may not be read.
     """
-    rails: dict[str, tuple[Path, str]] = {}  # folder and number, by label
-    for name in sorted(root.glob("hwmon*/name")):
-        if name.read_text().strip() != CHIP:
-            continue
-        for number in "123":  # the other channels are sums
-            label = name.with_name(f"in{number}_label")
-            if label.exists():
-                rails[label.read_text().strip()] = (name.parent, number)
-    if not rails:
+    chips = [name.parent for name in sorted(root.glob("hwmon*/name")) if name.read_text().strip() == CHIP]
+    # Channels from 4 on are sums, and voltages of shunts.
+    labels = {label.read_text().strip(): label for chip in chips for label in sorted(chip.glob("in[123]_label"))}
+    if not labels:
         raise NotThere(f"{root} has no {CHIP}: Jetson boards have this meter, other boards need a USB meter")
-    parts = chosen_rails(rails)
-    found = Reader(f"INA3221 {', '.join(parts)}", lambda: sum(_watts(*rails[part]) for part in parts))
-    found.read()  # so that it fails here if it may not be read
-    return found
+    parts = chosen_rails(labels)
+
+    def watts() -> float:
+        return sum(_watts(labels[part]) for part in parts)
+
+    watts()
+    return Source(f"INA3221 {', '.join(parts)}", watts)
 
 
-def _watts(folder: Path, number: str) -> float:
-    power = folder / f"power{number}_input"
-    if power.exists():
-        return MICRO * number_in(power)
-    volts = MILLI * number_in(folder / f"in{number}_input")
-    return volts * MILLI * number_in(folder / f"curr{number}_input")
+def _watts(label: Path) -> float:
+    channel = label.name.removeprefix("in").removesuffix("_label")
+    volts = MILLI * number_in(label.with_name(f"in{channel}_input"))
+    return volts * MILLI * number_in(label.with_name(f"curr{channel}_input"))

@@ -1,50 +1,42 @@
 """The energy counters of processors (RAPL), which Linux shows under /sys/class/powercap."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from edgefl.measuring.power.reader import NotThere, Reader, number_in
+from edgefl.measuring.power.source import NotThere, Source, number_in
 
-WHOLE = "psys"  # the zone of the whole platform, which few machines have
 JOULES = 1e-6  # in the counters' unit
 
 
-class _Zone:
-    """A counter, which begins again at 0 behind its largest number."""
-
-    def __init__(self, folder: Path) -> None:
-        self._counter = folder / "energy_uj"
-        self._range = number_in(folder / "max_energy_range_uj")
-        self._last = number_in(self._counter)
-        self._total = 0.0
-
-    def joules(self) -> float:
-        """Return the energy since the first reading."""
-        now = number_in(self._counter)
-        self._total += (now - self._last) % self._range
-        self._last = now
-        return JOULES * self._total
-
-
-def reader(root: Path = Path("/sys/class/powercap")) -> Reader:
-    """Return the reader of the platform's counter, or of those of all processors.
+def source(root: Path = Path("/sys/class/powercap")) -> Source:
+    """Return all processors together.
 
     Raises:
-        NotThere: there are none, or they may not be read.
+        NotThere: none has a counter, or they may not be read.
     """
-    # Zones with a second number, such as intel-rapl:0:1, are parts of others.
-    folders = {folder: _name(folder) for folder in sorted(root.glob("intel-rapl:*")) if folder.name.count(":") == 1}
-    if not folders:
+    # Zones with a second number, such as intel-rapl:0:1, are parts of others, and so are zones with another name.
+    zones = [
+        _joules(name.parent)
+        for name in sorted(root.glob("intel-rapl:?/name"))
+        if name.read_text().startswith("package")
+    ]
+    if not zones:
         raise NotThere(f"{root} has no intel-rapl: only processors of Intel and AMD count their energy")
-    parts = [folder for folder, name in folders.items() if name == WHOLE] or list(folders)
-    zones = [_Zone(folder) for folder in parts]
-    scope = f"RAPL {', '.join(folders[folder] for folder in parts)}"
-    if folders[parts[0]] != WHOLE:
-        scope = f"{scope}: processors only"
-    return Reader(scope, lambda: sum(zone.joules() for zone in zones), is_energy=True)
+
+    def joules() -> float:
+        return sum(map(next, zones))
+
+    joules()
+    return Source("RAPL: processors only", joules, is_energy=True)
 
 
-def _name(folder: Path) -> str:
-    try:
-        return (folder / "name").read_text().strip()
-    except OSError:
-        return folder.name
+def _joules(zone: Path) -> Iterator[float]:
+    """Yield the energy since the first reading; the counter begins again at 0 behind its largest number."""
+    largest = number_in(zone / "max_energy_range_uj")
+    last = number_in(zone / "energy_uj")
+    total = 0.0
+    while True:
+        now = number_in(zone / "energy_uj")
+        total += (now - last) % largest
+        last = now
+        yield JOULES * total

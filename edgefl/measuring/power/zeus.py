@@ -2,13 +2,13 @@
 
 from importlib import import_module
 
-from edgefl.measuring.power.reader import NotThere, Reader
+from edgefl.measuring.power.source import NotThere, Source
 
 WINDOW = "edgefl"
 
 
-def reader() -> Reader:
-    """Return the reader of all GPUs and processors that Zeus sees.
+def source() -> Source:
+    """Return all GPUs and processors that Zeus sees.
 
     Raises:
         NotThere: it is not installed, or sees none.
@@ -17,19 +17,18 @@ def reader() -> Reader:
         monitor = import_module("zeus.monitor").ZeusMonitor()
     except ImportError:
         raise NotThere("zeus is not installed: ml.energy/zeus says how") from None
-    parts = [f"GPU {index}" for index in monitor.gpu_indices] + [f"CPU {index}" for index in monitor.cpu_indices]
-    if not parts:
+    if not monitor.gpu_indices and not monitor.cpu_indices:
         raise NotThere("zeus sees neither a GPU nor a processor whose energy it may read")
-    total_j = 0.0
     monitor.begin_window(WINDOW, sync_execution=False)
+    joules: list[float] = []
 
-    def joules() -> float:
-        nonlocal total_j
+    def total_j() -> float:
         # Without waiting for the GPU, as this is called while steps run.
         window = monitor.end_window(WINDOW, sync_execution=False)
         monitor.begin_window(WINDOW, sync_execution=False)
         for energies in (window.gpu_energy, window.cpu_energy, window.dram_energy):
-            total_j += sum((energies or {}).values())
-        return total_j
+            joules.extend((energies or {}).values())
+        return sum(joules)
 
-    return Reader(f"zeus {', '.join(parts)}: no other parts", joules, is_energy=True)
+    parts = f"{len(monitor.gpu_indices)} GPUs, {len(monitor.cpu_indices)} processors"
+    return Source(f"zeus: {parts}", total_j, is_energy=True)
