@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 from compute_law import on_large_images, on_small_images
+from scipy.special import stdtrit
 
 import edgefl
 from edgefl.calibration.compute_fit import Setting, fit_law
@@ -301,6 +302,18 @@ def sigma_of(errors):
     return float(np.sqrt(np.mean(np.log1p(errors) ** 2)))
 
 
+def inside():
+    """Return for each number whether it lies in the 90 % interval that the errors of the other numbers give."""
+    found = []
+    for *_, errors, _, _ in errors_of_presets():
+        logarithms = np.log1p(errors)
+        for row in range(len(logarithms) if len(logarithms) > 2 else 0):
+            others = np.delete(logarithms, row)
+            half = np.sqrt(np.mean(others**2)) * stdtrit(len(others), 0.95)
+            found.append(abs(logarithms[row]) <= half)
+    return found
+
+
 def main():
     print(f"{'left out of the calibration':64s}   n    mean   lowest  highest")
     rounds_of_e2fl()
@@ -309,6 +322,8 @@ def main():
     other_testbeds()
     print()
     presets_table()
+    found = inside()
+    print(f"\ninside the 90 % interval by the errors of the others: {sum(found)} of {len(found)} numbers")
 
 
 if __name__ == "__main__":

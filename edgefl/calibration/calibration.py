@@ -7,9 +7,10 @@ from pathlib import Path
 
 from edgefl.calibration.comparison import Compared, PhaseErrors, compare, errors_by_phase, summary
 from edgefl.calibration.fit import Counts, Fit, fit
-from edgefl.calibration.fragment import FIRST_WORDS, TIMES_FILE, fragment
+from edgefl.calibration.fragment import FIRST_WORDS, TIMES_FILE, Calibrated, fragment, profiles
+from edgefl.calibration.held_out_errors import held_out_errors
 from edgefl.calibration.holdout import LeftOut, left_out
-from edgefl.calibration.log import CREATOR, LogRow, NetworkCounts, read_counts, read_log
+from edgefl.calibration.log import CREATOR, LogRow, NetworkCounts, read_counts, read_log, read_provenance
 from edgefl.calibration.remarks import remarks
 from edgefl.core.errors import InputError
 from edgefl.core.files import FileGroup
@@ -44,6 +45,7 @@ class Calibration:
     summary: Sequence[str]  # of the errors, in lines
     remarks: Sequence[str]  # unknowns of the log
     scenario: str  # the sections as YAML
+    profiles: Mapping[str, str]  # of each type of device as YAML, by the names of their files
 
 
 def calibrate(
@@ -71,7 +73,10 @@ def calibrate(
     errors = errors_by_phase(compared)
     lines = summary(errors, [out.told for out in folds])
     told = remarks(fitted)
-    return Calibration(fitted, compared, errors, lines, told, fragment(fitted, log.name, lines, told))
+    kinds = {network: counts.kind for network, counts in (known or {}).items() if counts.kind is not None}
+    held_out = held_out_errors(compared, kinds, law=known is not None)
+    about = Calibrated(fitted, held_out, log.name, lines, told, read_provenance(log))
+    return Calibration(fitted, compared, errors, lines, told, fragment(about), profiles(about))
 
 
 def _compared(rows: Sequence[LogRow], counts: Counts | None, fitted: Fit, folds: Sequence[LeftOut]) -> list[Compared]:
@@ -119,6 +124,7 @@ def write(calibration: Calibration, folder: Path, *, overwrite: bool, with_pictu
         InputError: a file exists and may not be replaced, or cannot be written.
     """
     contents = {SCENARIO_FILE: calibration.scenario.encode(), TABLE_FILE: csv_bytes(_table(calibration.compared))}
+    contents |= {name: text.encode() for name, text in calibration.profiles.items()}
     times = _times(calibration.fitted)
     if times["device"]:
         contents[TIMES_FILE] = csv_bytes(times)
@@ -129,7 +135,7 @@ def write(calibration: Calibration, folder: Path, *, overwrite: bool, with_pictu
     for name in contents:
         if (folder / name).exists() and not overwrite:
             raise InputError(f"{folder / name}: exists: choose another folder, or add --overwrite")
-    check_replaceable(folder, {name: MARKS[name] for name in contents})
+    check_replaceable(folder, {name: MARKS.get(name, MARKS[SCENARIO_FILE]) for name in contents})
     try:
         with FileGroup(folder) as files:
             for name, content in contents.items():

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from edgefl.calibration.compute_fit import FittedLaw
 from edgefl.calibration.energy_fit import RadioPower
 from edgefl.calibration.fit import Fit, TypeFit
+from edgefl.calibration.held_out_errors import Errors, HeldOutErrors
 from edgefl.calibration.shipped_law import BOARD, is_speed
 
 TIMES_FILE = "times.csv"
+PROFILE_FILE = "profile.yaml"
 FIRST_WORDS = "# By edgefl calibrate "
 ASSUMED_DBM = 15.0  # of Wi-Fi
 NO_CAPACITANCE = 1e-40  # the key must be above 0; this draws nothing at any clock
@@ -27,23 +31,47 @@ class Entry(NamedTuple):
     comment: str = ""
 
 
-def fragment(fitted: Fit, name: str, summary: Sequence[str], remarks: Sequence[str]) -> str:
-    """Return the sections as YAML.
+@dataclass(frozen=True)
+class Calibrated:
+    """A fit to all rows of a log, and what is said of it."""
 
-    Args:
-        fitted: the fit to all rows of the log.
-        name: of the log.
-        summary: lines about errors.
-        remarks: unknowns of the log.
-    """
-    lines = [f"{FIRST_WORDS}from all rows of {_plain(name)}.", *(f"# {text}" for text in summary)]
-    lines += ["# The log cannot tell:"]
-    lines += [f"#   {text}" for text in remarks]
-    lines += _lines([Entry("devices", _devices(fitted))], 0)
-    radio = _radio(fitted)
+    fitted: Fit
+    held_out: HeldOutErrors
+    name: str  # of the log
+    summary: Sequence[str]  # lines about errors
+    remarks: Sequence[str]  # unknowns of the log
+    provenance: Mapping[str, str]  # of the log
+
+    @property
+    def heading(self) -> list[str]:
+        """Comments above the sections."""
+        lines = [f"{FIRST_WORDS}from all rows of {_plain(self.name)}."]
+        lines += [f"# {key}: {_plain(text)}" for key, text in self.provenance.items()]
+        lines += [f"# {text}" for text in self.summary]
+        return [*lines, "# The log cannot tell:", *(f"#   {text}" for text in self.remarks)]
+
+
+def fragment(of: Calibrated) -> str:
+    """Return the sections as YAML."""
+    lines = [*of.heading, *_lines([Entry("devices", _devices(of))], 0)]
+    radio = _radio(of)
     if radio:
         lines += _lines([Entry("radio", radio)], 0)
     return "\n".join(lines) + "\n"
+
+
+def profiles(of: Calibrated) -> dict[str, str]:
+    """Return a profile of each type of device as YAML, by the name of its file."""
+    found = {}
+    for device in of.fitted.types.values():
+        source = ", ".join(filter(None, [of.provenance.get("board", device.name), of.provenance.get("measured_on")]))
+        entries = [Entry("source", _quoted(f"{_plain(of.name)}: {_plain(source)}")), *_hardware(of, device)]
+        name = PROFILE_FILE
+        if len(of.fitted.types) > 1:
+            plain = re.sub(r"[^\w.-]", "_", device.name)
+            name = f"{plain}.{PROFILE_FILE}"
+        found[name] = "\n".join([*of.heading, *_lines(entries, 0)]) + "\n"
+    return found
 
 
 def _lines(entries: Sequence[Entry], depth: int) -> list[str]:
@@ -76,13 +104,14 @@ def _number(value: float) -> str:
     return f"{digits}{letter}{int(exponent)}" if exponent else digits
 
 
-def _devices(fitted: Fit) -> list[Entry]:
-    types = list(fitted.types.values())
+def _devices(of: Calibrated) -> list[Entry]:
+    types = list(of.fitted.types.values())
     count = Entry("count", str(sum(device.units for device in types)), "units in the log")
     if len(types) == 1:
-        return [count, *_hardware(types[0])]
+        return [count, *_hardware(of, types[0])]
     groups = [
-        [Entry("name", _quoted(device.name)), Entry("count", str(device.units)), *_hardware(device)] for device in types
+        [Entry("name", _quoted(device.name)), Entry("count", str(device.units)), *_hardware(of, device)]
+        for device in types
     ]
     return [count, Entry("groups", groups)]
 
@@ -101,7 +130,7 @@ def _rows(device: TypeFit, phase: str, *, with_joules: bool = False) -> str:
     return f"{count} row{'s' * (count != 1)} of {kind}"
 
 
-def _hardware(device: TypeFit) -> list[Entry]:
+def _hardware(of: Calibrated, device: TypeFit) -> list[Entry]:
     energy = device.energy
     entries: list[Entry] = []
     if device.highest_hz is not None:
@@ -125,7 +154,22 @@ def _hardware(device: TypeFit) -> list[Entry]:
     if energy.rx is not None:
         where = _rows(device, "download", with_joules=True)
         entries.append(Entry("rx_power_w", _number(max(energy.rx.base_w, LEAST_W)), where))
-    return entries + _radio_energy(device)
+    return [*entries, *_radio_energy(device), *_held_out(of.held_out, device.name)]
+
+
+def _held_out(errors: HeldOutErrors, name: str) -> list[Entry]:
+    below: list[Entry] = []
+    kinds = errors.compute.get(name)
+    if kinds:
+        below.append(Entry("compute", [Entry(kind, _error(error)) for kind, error in kinds.items()]))
+    if name in errors.power:
+        below.append(Entry("power", _error(errors.power[name])))
+    return [Entry("held_out", below, "errors on numbers left out of a fit")] if below else []
+
+
+def _error(error: Errors) -> str:
+    sigma, numbers = error
+    return f"{{sigma: {_number(sigma)}, numbers: {numbers}}}"
 
 
 def _compute(device: TypeFit) -> list[Entry]:
@@ -185,8 +229,9 @@ def _watts(dbm: float) -> float:
     return float(10 ** (dbm / 10) / 1e3)
 
 
-def _radio(fitted: Fit) -> list[Entry]:
+def _radio(of: Calibrated) -> list[Entry]:
     """Return a shared link of known capacity: 1 bit/s/Hz at any place, so that `bandwidth_hz` is the capacity."""
+    fitted = of.fitted
     known = [link for link in (fitted.down, fitted.up) if link is not None]
     if not known:
         return []
@@ -211,4 +256,7 @@ def _radio(fitted: Fit) -> list[Entry]:
     if down.access_s or up.access_s:
         value = f"{{downlink: {_number(down.access_s)}, uplink: {_number(up.access_s)}}}"
         entries.append(Entry("access_s", value, "before a message's first bit"))
+    if of.held_out.links:
+        below = [Entry(way, _error(error)) for way, error in of.held_out.links.items()]
+        entries.append(Entry("held_out", below, "errors on numbers left out of a fit"))
     return entries

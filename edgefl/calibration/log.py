@@ -3,13 +3,14 @@
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast, get_args
 
 from edgefl.core.data_files import COMMENT, CsvRow, NotReadable, csv_rows, faults_in, number_in, utf8_lines
 from edgefl.core.errors import InputError
 from edgefl.core.packed_files import unpacked
 from edgefl.core.section import nearest, shown
 from edgefl.world.compute_law import USUAL_PASSES, ForwardCounts
+from edgefl.world.held_out import NetworkKind
 
 CREATOR = "edgefl calibrate"  # this name in a file says that edgefl has written it
 PHASES = ("setup", "download", "train", "evaluate", "upload", "idle")
@@ -24,6 +25,7 @@ MOST_FAULTS = 20  # that an error lists
 
 COUNTS = ("macs", "depthwise_macs", "matmul_macs", "conv1x1_macs", "convkxk_macs", "activation_bytes", "conv_groups")
 LAYERS = "layers"  # an optional column: tables without it know no times of layers
+KIND = "kind"  # an optional column: of samples, see `kind_of_network`
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class NetworkCounts(NamedTuple):
 
     forward: ForwardCounts
     passes: float = USUAL_PASSES  # forward passes that training on the sample costs
+    kind: NetworkKind | None = None  # by the samples that it takes; None: not known
 
 
 def read_log(path: Path) -> list[LogRow]:
@@ -115,7 +118,7 @@ def read_counts(path: Path) -> dict[str, NetworkCounts]:
     """
     found: dict[str, NetworkCounts] = {}
     with faults_in(path):
-        for row in csv_rows(path, ("network", *COUNTS), (LAYERS,)):
+        for row in csv_rows(path, ("network", *COUNTS), (LAYERS, KIND)):
             name = row.cells["network"]
             if not name or name in found:
                 what = f'"{name}" has a row already' if name else "is empty"
@@ -134,7 +137,10 @@ def read_counts(path: Path) -> dict[str, NetworkCounts]:
                 groups=numbers["conv_groups"],
                 layers=numbers.get(LAYERS, 0.0),
             )
-            found[name] = NetworkCounts(forward)
+            kind = row.cells.get(KIND) or None
+            if kind is not None and kind not in get_args(NetworkKind):
+                raise NotReadable(f"{KIND}: must be one of {', '.join(get_args(NetworkKind))}, got {shown(kind)}")
+            found[name] = NetworkCounts(forward, kind=cast("NetworkKind | None", kind))
     return found
 
 

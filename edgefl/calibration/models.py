@@ -6,6 +6,7 @@ from pathlib import Path
 from edgefl.calibration.log import NetworkCounts
 from edgefl.runs import data_checks
 from edgefl.scenario import Scenario, load_with_source
+from edgefl.world.held_out import kind_of_network
 
 
 def counts_of_models(models: Mapping[str, str]) -> dict[str, NetworkCounts]:
@@ -31,4 +32,4 @@ def _counts(scenario: Scenario) -> NetworkCounts:
     data_checks.check(scenario, data)
     forward = scenario.network.forward_counts(data.shape, data.outputs, tokens=data.tokens)
     passes = scenario.network.training_passes(data.shape, data.outputs, tokens=data.tokens)
-    return NetworkCounts(forward, passes)
+    return NetworkCounts(forward, passes, kind_of_network(data.shape))

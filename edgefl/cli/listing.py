@@ -6,6 +6,7 @@ from edgefl.core.catalogue import Catalogue
 from edgefl.core.key_notes import meanings
 from edgefl.core.plugins import Installed, installed, installed_kinds
 from edgefl.core.section import nearest
+from edgefl.core.units import percent
 from edgefl.scenario import presets, shipped
 from edgefl.scenario.key_index import keys_of_sections, places
 
@@ -16,6 +17,7 @@ PLACES = {catalogue.kind: key for key, catalogue in places().items()}
 
 OTHER_KINDS = {
     "presets": ("radio.preset, devices.preset", "Sets of keys with their sources."),
+    "devices": ("devices.preset", "Presets of devices, with the errors of their laws on numbers left out of the fit."),
     "scenarios": ("", "Scenarios and sweeps that come with edgefl: `edgefl run NAME`, `edgefl sweep NAME`."),
     "recipes": ("", "Published tables and figures: `edgefl reproduce NAME`."),
 }
@@ -63,6 +65,7 @@ def overview() -> list[Kind]:
 
     counts = {
         "presets": sum(len(presets.names(section)) for section in presets.SECTIONS),
+        "devices": len(presets.names("devices")),
         "scenarios": len(shipped.scenarios()) + len(shipped.sweeps()),
         "recipes": len(Library().names),
     }
@@ -81,7 +84,7 @@ def meaning_of_kind(kind: str) -> str:
 
 def entries(kind: str) -> list[tuple[str, str]]:
     """Return the names of a kind, each with a summary and its source."""
-    other_kinds = {"scenarios": _scenarios, "recipes": _recipes, "presets": _presets}
+    other_kinds = {"scenarios": _scenarios, "recipes": _recipes, "presets": _presets, "devices": _devices}
     if kind in other_kinds:
         return other_kinds[kind]()
     catalogue = CATALOGUES[kind]
@@ -109,6 +112,22 @@ def _presets() -> list[tuple[str, str]]:
         for section in presets.SECTIONS
         for name in presets.names(section)
     ]
+
+
+def _devices() -> list[tuple[str, str]]:
+    return [(name, f"{presets.about('devices', name)} {_errors(name)}") for name in presets.names("devices")]
+
+
+def _errors(name: str) -> str:
+    """Return the held-out errors of a preset of devices in words."""
+    held_out = presets.read("devices", name).get("held_out", {})
+    laws = {f"computing, {kind.replace('_', ' ')}": error for kind, error in held_out.get("compute", {}).items()}
+    if "power" in held_out:
+        laws["power"] = held_out["power"]
+    if not laws:
+        return "No error was measured."
+    texts = [f"{law} {percent(error['sigma'])} ({error['numbers']} numbers)" for law, error in laws.items()]
+    return f"Held-out errors: {'; '.join(texts)}."
 
 
 def _scenarios() -> list[tuple[str, str]]:

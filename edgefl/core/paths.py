@@ -51,6 +51,17 @@ class WrittenIn(str):
         return made
 
 
+def written_in(folder: Path, value: Any) -> Any:
+    """Return a value with the folder of its file at each text, which may be a path."""
+    if isinstance(value, dict):
+        return {key: written_in(folder, item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [written_in(folder, item) for item in value]
+    if isinstance(value, str) and not isinstance(value, WrittenIn):
+        return WrittenIn(value, folder)
+    return value
+
+
 def _data_and_shipped_folders() -> list[Path]:
     # The shipped folder comes last: it is for copies of shipped scenarios that lie elsewhere.
     return [*data_folders(), shipped_folder()]

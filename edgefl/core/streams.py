@@ -97,6 +97,7 @@ Purpose = Literal[
     "direct_waves",  # from the next device of a chain
     "fading_blocks",  # a block of fading; entity = device and length of the block, index = base station
     "direct_blocks",  # of a device's fading to the next one of a chain; index = the sender's base station
+    "held_out",  # by how much laws miss new numbers; entity = draw, index = checksum of the law's name
     "share",  # a device's weight where shares of a band are drawn: down, then up; index = round
 ]
 

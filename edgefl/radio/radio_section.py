@@ -40,6 +40,7 @@ from edgefl.radio.tdd import Tdd, TddFrame
 from edgefl.radio.traces import TRACES, LinkTrace
 from edgefl.radio.transfers import Way
 from edgefl.world.antennas.base import GainDbi
+from edgefl.world.held_out import LinkErrorKeys
 from edgefl.world.power_control import POWER_CONTROLS, PowerControl
 from edgefl.world.power_control.full import FullPower
 
@@ -202,6 +203,7 @@ class Radio(Section):
     kind: Literal["model", "trace"] = "model"
     trace: Annotated[LinkTrace, TRACES] | None = None  # The recorded links.
     preset: Preset | None = None  # A set of keys with their sources; keys given beside it win.
+    held_out: LinkErrorKeys = None  # How far the times of transfers miss numbers that they were not fitted to.
     carrier_hz: PositiveFloat = 3.5e9  # Centre frequency of the carrier.
     # Width of the whole band, which all devices of a cell share.
     bandwidth_hz: Annotated[float, Field(ge=1, le=1e15)] = 100.0e6

@@ -38,6 +38,7 @@ class Quantity:
     at_target: str = ""  # its name among the costs of a target; empty: not a cost
     within: str = ""  # the entry of summary.json that holds it; empty: none
     bound: str = ""  # the quantity that it would exceed in a run that has no value of it; empty: none
+    end_of: str = ""  # the quantity whose error bar ends here; empty: none
 
     @property
     def column(self) -> ResultColumn:
@@ -90,6 +91,7 @@ def _quantity(row: Mapping[str, str]) -> Quantity:
         at_target=row["at_target"],
         within=row["within"],
         bound=row["bound"],
+        end_of=row["end_of"],
     )
 
 

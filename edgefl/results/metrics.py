@@ -89,12 +89,15 @@ def costs(columns: Mapping[str, Any], quantities: Iterable[Quantity] = COSTS) ->
     """Return the costs of targets, besides time and energy, that a run has: cumulative [rounds], by their names."""
     found = {}
     for cost in quantities:
+        # A column of the same name, besides those of all runs, is cumulative already.
+        names = cost.sums or ((cost.name,) if cost.when else ())
         # The table of a report has all columns, even if they are empty.
-        if not cost.at_target or not cost.sums or not all(name in columns for name in cost.sums):
+        if not cost.at_target or not names or not all(name in columns for name in names):
             continue
-        terms = [np.array(columns[name], dtype=np.float64) for name in cost.sums]
+        terms = [np.array(columns[name], dtype=np.float64) for name in names]
         if not any(np.isnan(term).any() for term in terms):
-            found[cost.name] = np.asarray(np.cumsum(np.sum(terms, axis=0)))
+            total = np.sum(terms, axis=0)
+            found[cost.name] = np.asarray(np.cumsum(total) if cost.sums else total)
     return found
 
 

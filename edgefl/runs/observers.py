@@ -35,6 +35,7 @@ from edgefl.server.observers.data_changes import DataChanges
 from edgefl.server.observers.departures import Departures
 from edgefl.server.observers.device_columns import Geometry, LostBlocks, SettingUp, SignalToInterference
 from edgefl.server.observers.device_evaluation import DeviceEvaluation
+from edgefl.server.observers.error_bars import ErrorBars
 from edgefl.server.observers.heat import ProcessorHeat
 from edgefl.server.observers.polls import Polls
 from edgefl.server.observers.population import DepartedState, Population
@@ -51,6 +52,8 @@ from edgefl.server.replay import Replay
 from edgefl.server.roster import Roster
 from edgefl.server.round_counter import RoundCounter
 from edgefl.world.cells_section import BaseStationEnergySection
+from edgefl.world.error_draws import ErrorDraws, Order
+from edgefl.world.held_out import NetworkKind
 
 
 class Parts(NamedTuple):
@@ -70,6 +73,7 @@ class Parts(NamedTuple):
     choosing: Choosing
     attendance: Attendance
     evaluating: Link | None  # for evaluations on devices; None if there are none
+    network: NetworkKind  # by the data that it learns from
 
 
 def observers_of(scenario: Scenario, parts: Parts, streams: Streams) -> list[Observer]:
@@ -89,6 +93,7 @@ def observers_of(scenario: Scenario, parts: Parts, streams: Streams) -> list[Obs
     if parts.around.world.heat is not None:
         observers.append(ProcessorHeat(parts.around.world.heat))
     observers += _with_columns(scenario, parts)
+    observers += _error_bars(scenario, parts)
     if scenario.server.selection.polls:
         observers += [_polls(scenario, parts, streams), CountedStatus(POLLED)]
     observers += _device_evaluation(scenario, parts)
@@ -118,6 +123,18 @@ def _with_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
     if policy.exchanges:
         observers.append(CountedStatus(ANSWERED))
     return [*observers, *_with_device_columns(scenario, parts), *_added_columns(scenario, parts)]
+
+
+def _error_bars(scenario: Scenario, parts: Parts) -> list[Observer]:
+    policy = scenario.server.policy
+    deadline_s = scenario.server.deadline_s or np.inf
+    order: Order = "together"
+    if not policy.averages:
+        order = "in_turn"
+    elif policy.overlapping and not np.isfinite(deadline_s):
+        order = "overlapping"
+    draws = ErrorDraws(scenario.devices, scenario.radio.held_out, parts.network, order, deadline_s)
+    return [ErrorBars(draws)] if draws.of_energy else []
 
 
 def _with_device_columns(scenario: Scenario, parts: Parts) -> list[Observer]:

@@ -41,6 +41,7 @@ from edgefl.server.service import Service
 from edgefl.server.stopping import Stopping
 from edgefl.server.under_way import UnderWay
 from edgefl.world.control import BY_SCENARIO, Control
+from edgefl.world.held_out import kind_of_network
 from edgefl.world.world import World
 
 
@@ -132,6 +133,7 @@ def server_of(
         choosing=choosing,
         attendance=attendance,
         evaluating=radio.evaluating,
+        network=kind_of_network(divided.data.shape),
     )
     observers = observers_of(scenario, parts, streams)
     under_way = UnderWay(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from edgefl.core.errors import InputError
-from edgefl.core.paths import WrittenIn
+from edgefl.core.paths import written_in
 from edgefl.core.section import KeyPath, shown
 from edgefl.learning.data_section import DataSection
 from edgefl.scenario import shipped
@@ -98,7 +98,7 @@ class _Reader:
         source = replace(keys.source, folders=(*keys.source.folders, home))
         if home == self._resolved(folder):
             return Keys(keys.raw, source)
-        return Keys(_written_in(home, keys.raw), source)
+        return Keys(written_in(home, keys.raw), source)
 
     def _resolved(self, path: Path) -> Path:
         return (self.here / path).resolve()
@@ -113,17 +113,6 @@ def _names(own: Keys) -> list[tuple[KeyPath, str]]:
         return [((EXTENDS, number), str(name)) for number, name in enumerate(given)]
     text = f"must be the name of a scenario file, or a list of names, got {shown(given)}"
     raise InputError(own.source.fault((EXTENDS,), text))
-
-
-def _written_in(folder: Path, value: Any) -> Any:
-    """Return a value with the folder of its file at each text, which may be a path."""
-    if isinstance(value, dict):
-        return {key: _written_in(folder, item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_written_in(folder, item) for item in value]
-    if isinstance(value, str) and not isinstance(value, WrittenIn):
-        return WrittenIn(value, folder)
-    return value
 
 
 def _overlaid(below: Keys, above: Keys) -> Keys:

@@ -142,9 +142,9 @@ class Sections(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _fill_presets(cls, value: Any) -> Any:
-        """Fill in the keys of presets, before the validators above, which pydantic calls in reverse order."""
-        return presets.filled_in(value) if isinstance(value, dict) else value
+    def _fill_presets(cls, value: Any, info: ValidationInfo) -> Any:
+        """Fill in the keys of presets and profiles, before the validators above; pydantic calls them in reverse."""
+        return presets.filled_in(value, info) if isinstance(value, dict) else value
 
     @property
     def effective_backhaul(self) -> Backhaul | None:

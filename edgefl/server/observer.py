@@ -101,6 +101,6 @@ class Observer:
         """Return what participations that were cut off after the last round add to its columns."""
         return {}
 
-    def quantities(self) -> dict[str, float | None]:
+    def quantities(self) -> dict[str, Any]:
         """Return quantities of the whole run that no column of rounds adds up to (`records/quantities.py`)."""
         return {}

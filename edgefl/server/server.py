@@ -119,7 +119,7 @@ class Server:
         """
         return self.attendance.wait_s(self.rounds.selection + 1, any_present=False)
 
-    def quantities(self) -> dict[str, float | None]:
+    def quantities(self) -> dict[str, Any]:
         """Return quantities of the whole run that no column of rounds adds up to."""
         found = self.stopping.quantities()
         for observer in self.observers:

@@ -25,6 +25,7 @@ from pydantic import (
 
 from edgefl.core.arrays import Floats
 from edgefl.core.distributions import Constant, Distribution
+from edgefl.core.paths import DataFile
 from edgefl.core.per_device import (
     DataShare,
     Efficiency,
@@ -43,6 +44,7 @@ from edgefl.world.carbon import Carbon, CarbonIntensity
 from edgefl.world.compute_section import Compute, ComputeKeys
 from edgefl.world.dvfs import DVFS, Dvfs
 from edgefl.world.dvfs.fixed import FixedClock
+from edgefl.world.held_out import DeviceErrorKeys
 from edgefl.world.power_control import POWER_CONTROLS, PowerControl
 
 SHARES_TOLERANCE = 1e-9  # of their sum, relative: ten shares of 0.1 do not add up to exactly 1
@@ -158,6 +160,10 @@ class Hardware(Section):
     """The parts of a device; numbers may be distributions."""
 
     preset: Preset | None = None  # A set of keys with their sources; keys given beside it win.
+    # File of such keys, as `edgefl calibrate` writes it; keys given beside it win. Results have its keys instead.
+    profile: Annotated[DataFile | None, IF_GIVEN] = None
+    source: Annotated[str | None, IF_GIVEN] = None  # Where the numbers come from; presets and profiles say it.
+    held_out: DeviceErrorKeys = None  # How far the laws of this device miss numbers that they were not fitted to.
     cpu_hz: Positive = Constant(value=1.0e9)  # Highest clock of the processor.
     flops_per_cycle: Positive = Constant(value=8.0)  # Operations in a cycle of the processor, chi.
     capacitance: Positive = Constant(value=1.0e-28)  # Effective capacitance of the chipset, xi; computing draws xi f^3.

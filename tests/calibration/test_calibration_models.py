@@ -35,7 +35,7 @@ def test_counts_are_those_of_the_model_on_the_data_of_its_scenario(files):
     found = counts_of_models({"a": str(files / "fcn.yaml"), "b": str(files / "priced.yaml")})
     macs = 64 * 200 + 200 * 200 + 200 * 10  # images of digits have 64 pixels
     assert (found["a"].forward.matmul_macs, found["a"].forward.convolution_macs) == (macs, 0)
-    assert found["b"] == NetworkCounts(FORWARD, USUAL_PASSES)
+    assert found["b"] == NetworkCounts(FORWARD, USUAL_PASSES, "other")
 
 
 @pytest.mark.oracle

@@ -114,7 +114,7 @@ def test_the_same_numbers_give_the_same_files(example, tmp_path):
     for name in ("one", "two"):
         write(example, tmp_path / name, overwrite=False, with_picture=True)
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
-    assert names == ["calibration.csv", "calibration.svg", "scenario.yaml"]
+    assert names == ["calibration.csv", "calibration.svg", "profile.yaml", "scenario.yaml"]
     for name in names:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     table = (tmp_path / "one/calibration.csv").read_text().splitlines()

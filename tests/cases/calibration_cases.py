@@ -66,7 +66,7 @@ def log_text(rows):
 def counts_text(counts):
     """Counts as the CSV file that users write; all convolutions without groups are of 1x1."""
     lines = ["network,macs,depthwise_macs,matmul_macs,conv1x1_macs,convkxk_macs,activation_bytes,conv_groups,layers"]
-    for name, (one, _) in counts.items():
+    for name, (one, *_) in counts.items():
         cells = [one.convolution_macs + one.matmul_macs, one.grouped_macs, one.matmul_macs, one.convolution_macs, 0]
         cells += [one.activation_bytes, one.groups, one.layers]
         lines.append(",".join([name, *map(repr, cells)]))

@@ -7,12 +7,14 @@ import sys
 from pathlib import Path
 
 import compute_law
+import held_out
 import pytest
 from site_pages import validation
 
 from edgefl.reproductions.library import Library
 from edgefl.scenario import presets
 from edgefl.world.compute_section import SPEEDS
+from edgefl.world.error_draws import COVERAGE
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
@@ -44,6 +46,31 @@ def test_the_page_has_what_a_benchmark_prints(benchmark):
     command = [sys.executable, str(ROOT / "benchmarks" / benchmark)]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert printed.rstrip() in PAGE
+
+
+def test_presets_have_the_errors_on_numbers_left_out_of_their_fits():
+    """A single number tells no spread, so that it gives no error bar."""
+    told = {}
+    for preset, quantity, kind, errors, numbers, _ in held_out.errors_of_presets():
+        if preset.isidentifier() and numbers > 1:
+            told.setdefault(preset, {})[quantity, kind] = (held_out.sigma_of(errors), numbers)
+    written = {}
+    for preset in presets.names("devices"):
+        keys = presets.read("devices", preset).get("held_out", {})
+        laws = {("compute", kind): error for kind, error in keys.get("compute", {}).items()}
+        laws[("power", "")] = keys.get("power")
+        known = {law: (error["sigma"], error["numbers"]) for law, error in laws.items() if error}
+        if known:
+            written[preset] = known
+    assert written.keys() == told.keys()
+    for preset, laws in written.items():
+        assert laws == {law: pytest.approx(error, abs=0.0006) for law, error in told[preset].items()}
+
+
+def test_as_many_held_out_numbers_lie_in_their_interval_as_it_says():
+    found = held_out.inside()
+    deviation = (COVERAGE * (1 - COVERAGE) / len(found)) ** 0.5
+    assert sum(found) / len(found) == pytest.approx(COVERAGE, abs=2 * deviation)
 
 
 @pytest.mark.parametrize(("preset", "board"), [(3, "pi3b-b"), (4, "pi4b"), (5, "pi5")])

@@ -117,6 +117,46 @@ def test_fault_at_a_key_of_a_preset_names_the_preset(tmp_path):
     assert ":3: radio.rate" in str(raised.value)
 
 
+def test_profile_fills_in_keys_like_a_preset_and_leaves_no_path_in_results(tmp_path):
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / "profiles" / "times.csv").write_text("device,network,batch_size,step_s\nmine,mlp,50,0.25\n")
+    profile = tmp_path / "profiles" / "mine.yaml"
+    profile.write_text("cpu_hz: 2.0e9\ncompute: {measured: {path: times.csv, device: mine, network: mlp}}\n")
+    file = tmp_path / "a.yaml"
+    file.write_text("devices: {profile: profiles/mine.yaml, flops_per_cycle: 3}\n")
+    scenario = load(file)
+    assert scenario.devices.compute.measured.path == tmp_path / "profiles" / "times.csv"
+    assert (scenario.devices.cpu_hz.value, scenario.devices.flops_per_cycle.value) == (2e9, 3)
+    assert scenario.devices.source == "mine"
+    profile.unlink()
+    assert load(scenario.model_dump(mode="json")) == scenario
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (None, "mine.yaml cannot be read: No such file or directory"),
+        ("- 3\n", "mine.yaml must be a mapping of keys of devices to values"),
+        ("a: [\n", "mine.yaml:2: not valid YAML: a bracket is not closed"),
+        (b"\xff\xfe", "mine.yaml is not a text in UTF-8"),
+        ("cpu_hz: 1.0e9\nspeed: 3\n", "mine.yaml:2: speed: unknown key"),
+        ("cpu_hz: 1.0e9\ncompute:\n  jitter: 9\n", "mine.yaml:3: compute.jitter: must be <= 2, got 9"),
+        ("held_out: {power: {sigma: 0, numbers: 1}}\n", "mine.yaml:1: held_out.power.sigma: must be > 0, got 0"),
+    ],
+)
+def test_faults_of_a_profile_name_its_line(tmp_path, content, fault):
+    if content is not None:
+        (tmp_path / "mine.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
+    file = tmp_path / "a.yaml"
+    file.write_text("name: a\ndevices:\n  groups: [{name: b, share: 1, profile: mine.yaml}]\n")
+    with pytest.raises(InputError) as refused:
+        load(file)
+    assert str(refused.value).startswith(f"{file}:3: devices.groups.0.profile: {fault}")
+    file.write_text("name: a\ndevices: {preset: phone, profile: mine.yaml}\n")
+    with pytest.raises(InputError, match="gives the keys that preset gives, too: leave one of them out"):
+        load(file)
+
+
 def test_changing_the_preset_of_a_loaded_scenario_is_refused():
     from edgefl.scenario.load import changed
 

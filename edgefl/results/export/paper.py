@@ -231,7 +231,7 @@ def _target_title(target: Mapping[str, Any]) -> str:
 def _costs(runs: Sequence[Run]) -> list[Quantity]:
     """Return the costs that all these runs have."""
     shared = set.intersection(*(set(run.summary) for run in runs))
-    return costs_of(runs[0].quantities, shared)
+    return [cost for cost in costs_of(runs[0].quantities, shared) if not cost.end_of]
 
 
 def _target_reader(title: str, cost: Quantity) -> Callable[[Run], RunNumber | None]:

@@ -13,9 +13,10 @@ from edgefl.results.differing_keys import PLAN_KEYS
 from edgefl.results.labels import labels
 from edgefl.results.metrics import AccuracyCurve, Reach
 from edgefl.results.participation import NO_UPDATES, Updates
-from edgefl.results.report.comparison import why_section
+from edgefl.results.report.comparison import error_margins, seed_groups, why_section
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run
+from edgefl.results.report.why.sentences import Side
 from edgefl.results.targets import ACCURACY, Target, instead_of_missed, missed_sentence, target_of
 
 ComparisonRow = dict[str, Any]
@@ -64,6 +65,7 @@ class Comparison(NamedTuple):
     names: Sequence[str]  # of the runs in tables: their labels, if any scenario has one
     more_costs: Sequence[Quantity]  # besides rounds, time and energy
     why: Sequence[str] = ()  # sentences
+    margins: Sequence[str] = ()  # sentences about differences and their margins of error
     missed: str = ""  # a sentence, where no run reached any target and another one is shown
 
 
@@ -110,7 +112,9 @@ def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparis
         rows.append({key: _none_if_nan(value) for key, value in row.items()})
     has_labels = any(run.scenario.get("label") for run in runs)
     names = [str(row["label" if has_labels else "run"]) for row in rows]
-    return Comparison(options, targets, sessions, rows, names, costs, _add_why(rows, runs, targets), missed)
+    shown_costs = [cost for cost in costs if not cost.end_of]
+    why = _add_why(rows, runs, targets)
+    return Comparison(options, targets, sessions, rows, names, shown_costs, why, _margins(runs, targets), missed)
 
 
 def _check(options: ComparisonOptions) -> None:
@@ -133,6 +137,14 @@ def _add_why(rows: Sequence[ComparisonRow], runs: Sequence[ComparedRun], targets
     for row, run, sentence in zip(rows, runs, found, strict=True):
         row |= {**why_section.columns(run.run, accuracies), "why": sentence}
     return [sentence for sentence in dict.fromkeys(found) if sentence]
+
+
+def _margins(runs: Sequence[ComparedRun], targets: Sequence[Target]) -> list[str]:
+    known = [run.run for run in runs if run.run is not None]
+    if len(known) < len(runs):
+        return []
+    sides = [Side(group.label, group.runs) for group in seed_groups.grouped(known)]
+    return error_margins.sentences(sides, [target.limit for target in targets if target.column == ACCURACY])
 
 
 def _none_if_nan(value: Any) -> Any:

@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 
 from edgefl.results.csv_format import spreadsheet_bytes
+from edgefl.results.report.comparison import error_margins
 from edgefl.results.report.comparison.comparison import Comparison
 from edgefl.results.report.comparison.comparison_tables import Block, accuracy_blocks, notes, overview, updates_block
 
@@ -29,10 +30,16 @@ def _with_names(block: Block, names: Sequence[str]) -> TextRows:
     return cells
 
 
+def _sentences(comparison: Comparison) -> dict[str, Sequence[str]]:
+    """Return sentences by their titles, without empty lists of them."""
+    titled = {"Why": comparison.why, error_margins.TITLE: comparison.margins}
+    return {title: sentences for title, sentences in titled.items() if sentences}
+
+
 def _table(comparison: Comparison) -> str:
     parts = [f"{title}\n{aligned(cells)}" for title, cells in _titled_cells(comparison)]
-    if comparison.why:
-        parts.append("\n".join(["Why", *(textwrap.fill(sentence, LINE_WIDTH) for sentence in comparison.why)]))
+    for title, sentences in _sentences(comparison).items():
+        parts.append("\n".join([title, *(textwrap.fill(sentence, LINE_WIDTH) for sentence in sentences)]))
     return _joined(parts, comparison)
 
 
@@ -56,8 +63,8 @@ def _markdown(comparison: Comparison) -> str:
         alignment = ["---", *["---:"] * (len(head) - 1)]
         lines = [_markdown_row(row) for row in (head, alignment, *body)]
         parts.append(f"**{title}**\n\n" + "\n".join(lines))
-    if comparison.why:
-        parts.append("**Why**\n\n" + "\n".join(f"- {sentence}" for sentence in comparison.why))
+    for title, sentences in _sentences(comparison).items():
+        parts.append(f"**{title}**\n\n" + "\n".join(f"- {sentence}" for sentence in sentences))
     return _joined(parts, comparison)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from edgefl.core.units import ENERGY, TIME, Unit, as_number, percent, quantity, short
+from edgefl.results.report.shared.error_bars import ENDS, bar
 from edgefl.results.report.shared.read import reached
 from edgefl.results.report.shared.style import INK, MUTED, Figure, StyledRun, plotly_text
 from edgefl.results.report.shared.views import Curve, View
@@ -32,7 +33,12 @@ def crossings(run: StyledRun) -> Curve:
         "customdata": [_hover_text(target) for target in hits],
         "hovertemplate": "%{customdata}",
     }
-    return Curve(trace, lambda view, unit: {"x": _reached_at(hits, view, unit)})
+
+    def horizontal(view: View, unit: Unit) -> Figure:
+        bars = {**_bars(hits, view, unit), "color": run.colour, "thickness": 1.5}
+        return {"x": _reached_at(hits, view, unit), "error_x": bars}
+
+    return Curve(trace, horizontal)
 
 
 def _hits(run: StyledRun) -> list[TargetResult]:
@@ -57,6 +63,21 @@ def _height(run: StyledRun, target: TargetResult) -> float:
     if not np.isfinite(accuracy):
         accuracy = float(target["accuracy"])
     return round(100 * accuracy, 3)
+
+
+def _bars(hits: Sequence[TargetResult], view: View, unit: Unit) -> Figure:
+    """Return the error bars of the marks; hidden where a target has none."""
+    ends = [bar(target, view.crossing) if view.crossing in ENDS else None for target in hits]
+    if None in ends or not ends:
+        return {"visible": False}
+    values = np.array([as_number(target.get(view.crossing)) for target in hits], np.float64)
+    low, high = np.array(ends, np.float64).T
+    return {
+        "visible": True,
+        "symmetric": False,
+        "array": short((high - values) / unit.size, 5),
+        "arrayminus": short((values - low) / unit.size, 5),
+    }
 
 
 def _reached_at(hits: Sequence[TargetResult], view: View, unit: Unit) -> list[float | int | None]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from edgefl.results.report.comparison import seed_groups
+from edgefl.results.report.comparison import error_margins, seed_groups
 from edgefl.results.report.comparison.pooled_seeds import PooledRuns
 from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.style import StyledRun
@@ -21,7 +21,14 @@ def section(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> Htm
     if groups:
         sides = [Side(group.look.label, [run.data for run in group.runs]) for group in groups]
     found = [sentences.of_pair(side, sides[0]) for side in sides[1:]]
-    return render("comparison/why.html.j2", sentences=[sentence for sentence in found if sentence])
+    accuracies = [target["accuracy"] for run in runs for target in run.data.targets]
+    margins = error_margins.sentences(sides, accuracies)
+    return render(
+        "comparison/why.html.j2",
+        sentences=[sentence for sentence in found if sentence],
+        margins=margins,
+        title=error_margins.TITLE,
+    )
 
 
 def sentences_by_run(runs: Sequence[Run], accuracies: Sequence[float]) -> list[str]:

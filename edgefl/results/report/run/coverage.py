@@ -1,26 +1,19 @@
 """Coverage on the map: the outlines of cells, and the path loss to the nearest base station as shading."""
 
-from typing import TypeVar
-
 import numpy as np
-from pydantic import ValidationError
 
 from channel import gain_map
 from edgefl.core.arrays import Floats
 from edgefl.core.catalogue import Unknown
 from edgefl.core.errors import InputError
-from edgefl.core.plugin_import import Access
-from edgefl.core.section import Section
 from edgefl.core.units import as_number, short
 from edgefl.radio.propagation import PathDraws
 from edgefl.radio.propagation.map import Map
 from edgefl.radio.radio_section import Radio
-from edgefl.results.report.shared.describe import at
+from edgefl.results.report.shared.describe import at, known
 from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.style import Figure
 from edgefl.world.cells_section import Cells
-
-Known = TypeVar("Known", bound=Section)
 
 DISC_CORNERS = 60  # a disc is drawn as a polygon
 GRID_POINTS = 61  # along each axis of the map
@@ -34,17 +27,6 @@ DEVICE_HEIGHT_M = 1.5  # where devices differ: the least of 3GPP TR 38.901, Tabl
 def cells_of(run: Run) -> Cells | None:
     """Return the scenario's base stations; None where this version does not know their section."""
     return known(Cells, at(run.scenario, "cells"))
-
-
-def known(section: type[Known], value: object) -> Known | None:
-    """Return a section of the scenario; None where this version does not know it.
-
-    A page runs no code that a scenario names: members from outside stay unknown.
-    """
-    try:
-        return section.model_validate(value, context={"access": Access(mode="skip")})
-    except ValidationError:
-        return None
 
 
 def outlines(sites_m: Floats, radius_m: float) -> list[Floats]:

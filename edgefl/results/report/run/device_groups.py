@@ -7,9 +7,8 @@ import numpy as np
 from edgefl.core.arrays import Floats, Rows
 from edgefl.core.units import as_number
 from edgefl.learning.partitions import PARTITIONS
-from edgefl.results.report.run.coverage import known
 from edgefl.results.report.shared import describe
-from edgefl.results.report.shared.describe import at
+from edgefl.results.report.shared.describe import at, known
 from edgefl.results.report.shared.read import Run
 from edgefl.world.devices_section import Devices
 

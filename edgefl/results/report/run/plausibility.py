@@ -26,8 +26,8 @@ from edgefl.results.published_ranges import (
     WAITING,
     PublishedRange,
 )
-from edgefl.results.report.run.coverage import known
-from edgefl.results.report.shared.describe import at, kind
+from edgefl.results.report.run import nearest_board
+from edgefl.results.report.shared.describe import at, kind, known
 from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.style import StyledRun
 from edgefl.results.report.shared.templates import Html, render
@@ -267,6 +267,7 @@ def card(styled_runs: Sequence[StyledRun]) -> Html:
             for each in quantities
         ],
         sources=[_source(published) for published in quantities],
+        devices=dict.fromkeys(text for styled in styled_runs for text in nearest_board.sentences(styled.data)),
     )
 
 

@@ -9,6 +9,7 @@ from edgefl.core.units import ENERGY, NO_NUMBER, TIME, as_number, digits, percen
 from edgefl.records.columns import ROUND_COLUMNS
 from edgefl.results.report.run import plausibility, wasted_energy
 from edgefl.results.report.shared import describe
+from edgefl.results.report.shared.error_bars import ENDS, bar, with_bar
 from edgefl.results.report.shared.read import Run, energy_of, reached
 from edgefl.results.report.shared.style import StyledRun
 from edgefl.results.report.shared.tables import NOT_REACHED, number_or_dash
@@ -58,8 +59,8 @@ def target_cost(target: Mapping[str, Any]) -> str:
     """Return the round, time and energy at which a target was reached, in one line."""
     if not reached(target):
         return NOT_REACHED
-    time = quantity(target.get("time_s"), TIME)
-    energy = quantity(target.get("energy_j"), ENERGY)
+    time = with_bar(target, "time_s", TIME)
+    energy = with_bar(target, "energy_j", ENERGY)
     return f"round {quantity(target['round'])} · {time} · {energy}"
 
 
@@ -67,10 +68,12 @@ def _totals(run: Run, energy_name: str) -> Facts:
     facts = {}
     for one in run.quantities:
         value = run.value(one)
-        if value is None or one.name in OF_PARTICIPATIONS:
+        if value is None or one.name in OF_PARTICIPATIONS or one.end_of:
             continue
         title = energy_name if one.name == "energy_j" else one.title
         facts[title] = one.text(value)
+        if one.name in ENDS and bar(run.summary, one.name):
+            facts[title] = with_bar(run.summary, one.name, one.units)
         for term, column in zip(one.terms, one.sums, strict=False):
             facts[f"{title}, {term}"] = quantity(run.sum(column), one.units)
     if kept := describe.best_model(run):

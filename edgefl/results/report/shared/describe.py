@@ -1,15 +1,32 @@
 """Names of runs and the keys in which their scenarios differ, as texts for headings and tables."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+from pydantic import ValidationError
+
+from edgefl.core.plugin_import import Access
+from edgefl.core.section import Section
 from edgefl.core.units import HERTZ, NO_NUMBER, as_number, digits, quantity, score
 from edgefl.results.report.shared.read import Run
 from edgefl.results.scenario_tree import ScenarioTree, at, bare, flatten, leaf_text, with_units
 
+Known = TypeVar("Known", bound=Section)
+
 LONGEST = 60  # characters of a heading or a table cell
 
 __all__ = ["at", "bare", "flatten"]
+
+
+def known(section: type[Known], value: object) -> Known | None:
+    """Return a section of the scenario; None where this version does not know it.
+
+    A page runs no code that a scenario names: members from outside stay unknown.
+    """
+    try:
+        return section.model_validate(value, context={"access": Access(mode="skip")})
+    except ValidationError:
+        return None
 
 
 def name(run: Run) -> str:

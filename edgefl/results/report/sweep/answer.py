@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from edgefl.core.units import percent, score
+from edgefl.core.units import percent, quantity, score
 from edgefl.results.participation import LOSS_CAUSES, MOST_LOST
+from edgefl.results.report.shared.error_bars import ENDS
 from edgefl.results.report.sweep.effects import effect_between, effect_sentence
 from edgefl.results.report.sweep.estimates import EstimateColumn, updates_are_lost
 from edgefl.results.report.sweep.measures import (
@@ -19,6 +20,7 @@ from edgefl.results.report.sweep.measures import (
 )
 from edgefl.results.report.sweep.study import Study
 from edgefl.results.report.why.sentences import listed
+from edgefl.world.error_draws import COVERAGE
 
 
 def answer(study: Study, columns: Mapping[str, EstimateColumn], goal: Goal, number: int) -> list[str]:
@@ -41,8 +43,39 @@ def answer(study: Study, columns: Mapping[str, EstimateColumn], goal: Goal, numb
             effect = effect_between(study, column.measure, number, len(key.texts) - 1)
             sentences.append(effect_sentence(effect, measure_title(column.measure, goal)))
     if not key.has_range or len(study.keys) > 1:
-        sentences += [_best_sentence(study, column, column.best, goal) for column in costs if column.best is not None]
+        for column in costs:
+            if column.best is not None:
+                sentences.append(_best_sentence(study, column, column.best, goal))
+                sentences += _bar_sentences(study, column, column.best)
     return sentences
+
+
+def _bar_sentences(study: Study, column: EstimateColumn, point: int) -> list[str]:
+    """Return the error bar of a setting's mean, of errors of laws and of seeds; no sentence without any."""
+    name = column.measure.name
+    total = next(total for total in ENDS if name.endswith(total))
+    rows = study.finished_rows[point]
+    ends = [
+        study.numbers.get(f"{name.removesuffix(total)}{end}", np.full(len(study.numbers[name]), np.nan))
+        for end in ENDS[total]
+    ]
+    values = study.numbers[name][rows]
+    low, high = (float(np.mean(end[rows])) for end in ends)
+    mean = float(np.mean(values))
+    if not np.isfinite([low, high, mean]).all():
+        return []
+    of_seeds = 0.0
+    if len(values) > 1:
+        from scipy.special import stdtrit  # scipy.stats would take much longer to import
+
+        spread = np.std(values, ddof=1) / np.sqrt(len(values))
+        of_seeds = float(stdtrit(len(values) - 1, (1 + COVERAGE) / 2) * spread)
+    # Errors of laws and chance are independent.
+    least = quantity(mean - np.hypot(mean - low, of_seeds), column.measure.units)
+    most = quantity(mean + np.hypot(high - mean, of_seeds), column.measure.units)
+    runs = f"{len(values)} seed{'s' * (len(values) != 1)}"
+    text = f"with a probability of {percent(COVERAGE)} it lies from {least} to {most}"
+    return [f"By the errors of laws on held-out numbers, and by {runs}, {text}."]
 
 
 def reached_sentence(study: Study, columns: Mapping[str, EstimateColumn], goals: Sequence[Goal]) -> str:

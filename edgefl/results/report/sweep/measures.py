@@ -59,7 +59,8 @@ def goals(study: Study) -> list[Goal]:
 def measures(study: Study) -> list[SweepMeasure]:
     """Return the measures that the sweep has: those of targets, then the totals, then the accuracies."""
     every = []
-    known = [one for one in study.quantities if one.name in study.numbers]  # only some sweeps have all
+    # Only some sweeps have all.
+    known = [one for one in study.quantities if one.name in study.numbers and not one.end_of]
     for name in study.targets:
         for cost in known:
             if cost.at_target:
