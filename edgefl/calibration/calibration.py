@@ -13,8 +13,8 @@ from edgefl.calibration.holdout import LeftOut, left_out
 from edgefl.calibration.log import CREATOR, LogRow, NetworkCounts, read_counts, read_log, read_provenance
 from edgefl.calibration.remarks import remarks
 from edgefl.core.errors import InputError
-from edgefl.core.files import FileGroup
-from edgefl.core.own_files import Mark, begins_with, check_replaceable, first_line_has
+from edgefl.core.files import write_together
+from edgefl.core.own_files import Mark, begins_with, check_writable, first_line_has
 from edgefl.core.section import nearest
 from edgefl.results.csv_format import csv_bytes
 
@@ -132,17 +132,9 @@ def write(calibration: Calibration, folder: Path, *, overwrite: bool, with_pictu
         from edgefl.calibration.picture import drawn
 
         contents[PICTURE_FILE] = drawn(calibration.compared)
-    for name in contents:
-        if (folder / name).exists() and not overwrite:
-            raise InputError(f"{folder / name}: exists: choose another folder, or add --overwrite")
-    check_replaceable(folder, {name: MARKS.get(name, MARKS[SCENARIO_FILE]) for name in contents})
-    try:
-        with FileGroup(folder) as files:
-            for name, content in contents.items():
-                files.write(name, content)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {error.strerror}") from None
-    return [folder / name for name in contents]
+    marks = {name: MARKS.get(name, MARKS[SCENARIO_FILE]) for name in contents}
+    check_writable(folder, marks, overwrite=overwrite)
+    return write_together(folder, contents)
 
 
 def _table(compared: Sequence[Compared]) -> dict[str, list[object]]:

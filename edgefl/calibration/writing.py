@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from os import SEEK_END
 from pathlib import Path
 
-from edgefl.calibration.log import COUNTS, LAYERS, NUMBERS, TEXTS, LogRow, NetworkCounts
+from edgefl.calibration.log import COUNTS, KIND, LAYERS, NUMBERS, TEXTS, LogRow, NetworkCounts
 from edgefl.core.data_files import COMMENT
 from edgefl.results.csv_format import csv_bytes
 
@@ -17,11 +17,12 @@ def log_bytes(rows: Sequence[LogRow], provenance: Mapping[str, str]) -> bytes:
 
 def counts_bytes(counts: Mapping[str, NetworkCounts], provenance: Mapping[str, str]) -> bytes:
     """Return a table of counts, headed by its provenance; convolutions of all kernels are together."""
-    columns: dict[str, list[object]] = {name: [] for name in ("network", *COUNTS, LAYERS)}
-    for network, (forward, *_) in counts.items():
-        row = {
+    columns: dict[str, list[object]] = {name: [] for name in ("network", *COUNTS, LAYERS, KIND)}
+    for network, (forward, _, kind) in counts.items():
+        row: dict[str, object] = {
             **forward._asdict(),
             "network": network,
+            KIND: kind,
             "macs": forward.convolution_macs + forward.matmul_macs,
             "depthwise_macs": forward.grouped_macs,
             "conv1x1_macs": 0.0,

@@ -6,7 +6,7 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
@@ -234,6 +234,21 @@ def write_for_user(path: Path, content: bytes) -> None:
         write_atomically(path, content)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def write_together(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
+    """Write files of a folder that appear together, by their names, and return them.
+
+    Raises:
+        InputError: they cannot be written there.
+    """
+    try:
+        with FileGroup(folder) as files:
+            for name, content in contents.items():
+                files.write(name, content)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written: {error.strerror}") from None
+    return [folder / name for name in contents]
 
 
 @contextmanager

@@ -62,6 +62,23 @@ def check_replaceable(folder: Path, marks: Mapping[str, Mark]) -> None:
             raise foreign_file(folder / name)
 
 
+def check_writable(folder: Path, marks: Mapping[str, Mark], *, overwrite: bool) -> None:
+    """Check that files of certain names may be written into a folder.
+
+    Args:
+        folder: where they will lie; it need not exist.
+        marks: by name.
+        overwrite: files of edgefl may be replaced.
+
+    Raises:
+        InputError: one of them exists, and must not be replaced.
+    """
+    for name in marks:
+        if (folder / name).exists() and not overwrite:
+            raise InputError(f"{folder / name}: exists: choose another folder, or add --overwrite")
+    check_replaceable(folder, marks)
+
+
 def check_not_read(read: Path, written: Path) -> None:
     """Check that a file which a command reads is not the one which it writes.
 

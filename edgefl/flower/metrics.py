@@ -57,7 +57,7 @@ class RoundMetrics:
                 round of the first is open; it then replaces no other.
         """
         for name, keys in (("test_accuracy", ACCURACY_KEYS), ("test_loss", LOSS_KEYS)):
-            value = _first(metrics, keys)
+            value = first_number(metrics, keys)
             if value is not None and not (initial and name in self._central):
                 self._central[name] = value
 
@@ -97,7 +97,8 @@ class RoundMetrics:
         return columns
 
 
-def _first(metrics: Mapping[str, Any], keys: tuple[str, ...]) -> float | None:
+def first_number(metrics: Mapping[str, Any], keys: tuple[str, ...]) -> float | None:
+    """Return the number with the first of some names that is there; None if there is none."""
     for key in keys:
         value = metrics.get(key)
         if not isinstance(value, bool) and isinstance(value, Real):  # NumPy's numbers, too
@@ -107,7 +108,7 @@ def _first(metrics: Mapping[str, Any], keys: tuple[str, ...]) -> float | None:
 
 def _weight(metrics: Mapping[str, Any]) -> float:
     """Return the number of samples behind a reply; 1 if the reply does not have it."""
-    weight = _first(metrics, WEIGHT_KEYS)
+    weight = first_number(metrics, WEIGHT_KEYS)
     return 1.0 if weight is None else weight
 
 
@@ -115,7 +116,7 @@ def _mean(weighted: list[tuple[float, Mapping[str, Any]]], keys: tuple[str, ...]
     total = 0.0
     weights = 0.0
     for weight, metrics in weighted:
-        value = _first(metrics, keys)
+        value = first_number(metrics, keys)
         if value is not None:
             total += weight * value
             weights += weight

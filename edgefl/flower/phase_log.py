@@ -5,16 +5,17 @@ app = ClientApp(mods=[PhaseLog("log.csv", device="pi4/a", network="cnn", batch_s
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from flwr.app import Context, Message, RecordDict
+from flwr.app import Context, Message
 
 from edgefl.calibration.log import LogRow
 from edgefl.calibration.writing import append
 from edgefl.flower.message_size import BITS_PER_BYTE, bits_of
-from edgefl.flower.metrics import WEIGHT_KEYS
+from edgefl.flower.metrics import WEIGHT_KEYS, first_number
 
 log = logging.getLogger(__name__)
 
@@ -46,10 +47,10 @@ class PhaseLog:
         rows = []
         if self.clocks_agree and transfer_s > 0:
             rows.append(replace(row, phase="download", seconds=transfer_s, bytes=_bytes(msg)))
-        samples = _samples(reply.content)
-        if phase == "train":
-            samples *= self.epochs
+        metrics: Mapping[str, Any] = next(iter(reply.content.metric_records.values()), {})
+        samples = first_number(metrics, WEIGHT_KEYS)
         if samples:
+            samples *= self.epochs if phase == "train" else 1
             rows.append(replace(row, batch_size=self.batch_size, samples=samples))
         else:
             log.warning("a reply to %s has no num-examples: its seconds are not logged", phase)
@@ -59,13 +60,3 @@ class PhaseLog:
 
 def _bytes(message: Message) -> float:
     return bits_of(message.content) / BITS_PER_BYTE
-
-
-def _samples(content: RecordDict) -> float:
-    """Return the number of samples that a reply tells; 0 if it tells none."""
-    for metrics in content.metric_records.values():
-        for key in WEIGHT_KEYS:
-            value = metrics.get(key)
-            if isinstance(value, (int, float)):
-                return float(value)
-    return 0.0

@@ -10,12 +10,12 @@ from itertools import product
 from pathlib import Path
 from statistics import median
 
-from edgefl.calibration.log import LogRow
+from edgefl.calibration.log import LogRow, NetworkCounts
 from edgefl.calibration.writing import counts_bytes, log_bytes
 from edgefl.core.errors import InputError
-from edgefl.core.files import FileGroup
+from edgefl.core.files import write_together
 from edgefl.core.machine import processor_model
-from edgefl.core.own_files import begins_with, check_replaceable
+from edgefl.core.own_files import begins_with, check_writable
 from edgefl.core.version import edgefl_version
 from edgefl.learning.models.counted import first_line
 from edgefl.measuring import board
@@ -24,6 +24,7 @@ from edgefl.measuring.power.source import NO_POWER, Source
 from edgefl.measuring.sampling import Sampler
 from edgefl.measuring.steps import steps_of
 from edgefl.measuring.timing import Stopwatch, slowdown, spread
+from edgefl.world.held_out import kind_of_network
 
 LOG_FILE = "log.csv"
 COUNTS_FILE = "counts.csv"
@@ -147,11 +148,8 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
     Raises:
         InputError: they exist, and may not be replaced.
     """
-    for name in (LOG_FILE, COUNTS_FILE):
-        if (folder / name).exists() and not overwrite:
-            raise InputError(f"{folder / name}: exists: choose another folder, or add --overwrite")
-    mark = begins_with(f"# {FIRST_KEY}: ".encode())
-    check_replaceable(folder, {LOG_FILE: mark, COUNTS_FILE: mark})
+    marks = dict.fromkeys((LOG_FILE, COUNTS_FILE), begins_with(f"# {FIRST_KEY}: ".encode()))
+    check_writable(folder, marks, overwrite=overwrite)
 
 
 def write(folder: Path, rows: Sequence[LogRow], networks: Sequence[Network], facts: Mapping[str, str]) -> list[Path]:
@@ -160,11 +158,6 @@ def write(folder: Path, rows: Sequence[LogRow], networks: Sequence[Network], fac
     Raises:
         InputError: they cannot be written.
     """
-    counts = {network.name: network.counts for network in networks}
-    try:
-        with FileGroup(folder) as files:
-            files.write(LOG_FILE, log_bytes(rows, facts))
-            files.write(COUNTS_FILE, counts_bytes(counts, {FIRST_KEY: facts[FIRST_KEY]}))
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {error.strerror}") from None
-    return [folder / LOG_FILE, folder / COUNTS_FILE]
+    counts = {one.name: NetworkCounts(one.counts, kind=kind_of_network(one.shape)) for one in networks}
+    table = counts_bytes(counts, {FIRST_KEY: facts[FIRST_KEY]})
+    return write_together(folder, {LOG_FILE: log_bytes(rows, facts), COUNTS_FILE: table})

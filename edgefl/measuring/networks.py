@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from edgefl.calibration.log import NetworkCounts
 from edgefl.core.errors import InputError
 from edgefl.core.files import opened_text
 from edgefl.core.section import nearest
 from edgefl.learning.models import MODELS, Model
+from edgefl.world.compute_law import ForwardCounts
 
 if TYPE_CHECKING:
     from torch import nn
 
 LADDER = Path(__file__).with_name("ladder.csv")
-TORCHVISION = "torchvision.models:"
+TORCHVISION = "torchvision.models"
 USUAL_INPUT = "3x32x32"
 USUAL_BATCH_SIZES = (4, 16)
 CLASSES = 10
@@ -34,7 +34,7 @@ class Network(NamedTuple):
     shape: tuple[int, ...]  # of a sample
     batch_sizes: Sequence[int]
     make: Callable[[], nn.Module]
-    counts: NetworkCounts
+    counts: ForwardCounts
 
 
 def chosen(names: Sequence[str], shape: str | None, batch_sizes: Sequence[int]) -> list[Network]:
@@ -70,31 +70,27 @@ def named(name: str, shape: tuple[int, ...], batch_sizes: Sequence[int]) -> Netw
     Raises:
         InputError: there is none, or it does not take such samples.
     """
+    keys: dict[str, Any] = {"kind": name}
+    if name not in MODELS.members and ":" not in name:
+        from torchvision import models  # late, as it imports torch
+
+        if not hasattr(models, name):
+            near = nearest(name, [*MODELS.members, *vars(models)])
+            raise InputError(f"--model {name}: neither edgefl nor torchvision has it{near}; or write my_module:Net")
+        keys["kind"] = f"{TORCHVISION}:{name}"
+    if keys["kind"].startswith(TORCHVISION):
+        keys["num_classes"] = CLASSES
     try:
-        model = TypeAdapter(Annotated[Model, MODELS]).validate_python(_model(name))
+        model = TypeAdapter(Annotated[Model, MODELS]).validate_python(keys)
     except ValidationError as error:
         raise InputError(f"--model {name}: {error.errors()[0]['msg']}") from None
-    if model.tokens or model.has_own_loss:
-        raise InputError(f"--model {name}: takes token ids, or has its own loss: measure models of images or numbers")
     reason = model.check(shape, CLASSES)
+    if model.tokens or model.has_own_loss:
+        reason = "takes token ids, or has its own loss: measure models of images or numbers"
     if reason:
         raise InputError(f"--model {name}: {reason}")
-    counts = NetworkCounts(model.forward_counts(shape, CLASSES))
+    counts = model.forward_counts(shape, CLASSES)
     return Network(name, shape, batch_sizes, partial(model.module, shape, CLASSES), counts)
-
-
-def _model(name: str) -> dict[str, Any]:
-    """Return the keys of a model, as scenarios have them."""
-    if name in MODELS.members or (":" in name and not name.startswith(TORCHVISION)):
-        return {"kind": name}
-    from torchvision import models
-
-    bare = name.removeprefix(TORCHVISION)
-    others = models.list_models(module=models)
-    if bare not in others:
-        remedy = "edgefl list models has edgefl's, torchvision its own; or write my_module:Net"
-        raise InputError(f"--model {name}: is not known{nearest(bare, [*MODELS.members, *others])}: {remedy}")
-    return {"kind": f"{TORCHVISION}{bare}", "num_classes": CLASSES}
 
 
 def _rung(row: dict[str, str], batch_sizes: Sequence[int]) -> Network:
@@ -105,7 +101,7 @@ def _rung(row: dict[str, str], batch_sizes: Sequence[int]) -> Network:
     from edgefl.learning.models.forward_counts import forward_counts  # late: it imports torch
 
     make = partial(_products, shape, int(row["layers"]))
-    return Network(row["network"], shape, sizes, make, NetworkCounts(forward_counts(make(), shape)))
+    return Network(row["network"], shape, sizes, make, forward_counts(make(), shape))
 
 
 def _products(shape: tuple[int, ...], layers: int) -> nn.Module:

@@ -56,7 +56,7 @@ def test_a_board_is_measured_and_calibrated(shell):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ("--model lenet6", '--model lenet6: is not known (did you mean "lenet5"?): '),
+        ("--model lenet6", '--model lenet6: neither edgefl nor torchvision has it (did you mean "lenet5"?); or write '),
         ("--model my_nets:Nett", "--model my_nets:Nett: my_nets.py has no Nett"),
         ("--model lenet5 --input 28y28", "--input 28y28: must be the sizes of a sample, such as 3x32x32, each above 0"),
         ("--model lenet5 --input 4x4", "--model lenet5: needs larger images, got samples of shape [4, 4]"),

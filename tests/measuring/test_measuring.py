@@ -16,7 +16,7 @@ from edgefl.measuring.timing import ROUNDS, Stopwatch, slowdown
 from edgefl.world.compute_law import ForwardCounts
 
 FACTS = {"edgefl": "1", "board": "Raspberry Pi 4", "power": "none"}
-SMALL = [Network(name, (1, 16), (2,), lambda: None, NetworkCounts(ForwardCounts(1, 2, 3, 4, 5, 6))) for name in "ab"]
+SMALL = [Network(name, (1, 16), (2,), None, ForwardCounts(1, 2, 3, 4, 5, 6)) for name in "ab"]
 
 
 class Machine:
@@ -92,7 +92,7 @@ def test_the_ladder_tells_a_law_back(tmp_path):
     factors = (1, 1.3, 0.8, 1.2, 0.9, 1.3, 0.7)
     law = {key: number * factor for (key, number), factor in zip(LAW.items(), factors, strict=True)}
     networks = chosen((), None, ())
-    rows, _, told = measured(networks, lambda counts, size: step_s(law, counts, size))
+    rows, _, told = measured(networks, lambda counts, size: step_s(law, NetworkCounts(counts), size))
     assert len(told) == 2 * sum(len(network.batch_sizes) for network in networks) + 1
     log, counts = write(tmp_path, rows, networks, FACTS)
     (device,) = calibrate(log, counts).fitted.types.values()
@@ -111,7 +111,7 @@ def test_files_are_those_that_a_calibration_reads(tmp_path):
     assert (rows[0].batch_size, rows[0].steps, rows[0].samples) == (2, 10, 20)
     assert rows[0].seconds == pytest.approx(0.2)
     assert [row.round for row in rows if (row.network, row.phase) == ("a", "train")] == [*"123456789", "10"]
-    assert read_counts(counts) == {network.name: network.counts for network in SMALL}
+    assert read_counts(counts) == dict.fromkeys("ab", NetworkCounts(SMALL[0].counts, kind="other"))
     assert read_provenance(log) == FACTS
     with pytest.raises(InputError, match=r"log.csv: exists: choose another folder, or add --overwrite"):
         check_folder(tmp_path, overwrite=False)
