@@ -34,6 +34,7 @@ def examine() -> Findings:
     return {
         "versions": {
             "edgefl": _version(DISTRIBUTION),
+            **_namesake(),
             "python": platform.python_version(),
             "torch": _version("torch"),
             "numpy": _version("numpy"),
@@ -52,6 +53,15 @@ def examine() -> Findings:
             **{found.name: str(found.path or found.remark) for found in whereabouts()},
         },
     }
+
+
+def _namesake() -> dict[str, str]:
+    """Return a warning of the other project whose package is imported as edgefl, too, if it is installed."""
+    found = _version("edgefl")
+    if DISTRIBUTION == "edgefl" or found == "not installed":
+        return {}
+    remedy = f"pip uninstall edgefl {DISTRIBUTION}, then pip install {DISTRIBUTION}"
+    return {"warning": f"another project, edgefl {found}, is installed over the same files: {remedy}"}
 
 
 def _version(package: str) -> str:

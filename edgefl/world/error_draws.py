@@ -5,7 +5,7 @@ A law that has missed n numbers by a root mean square sigma of their logarithms 
 law prices, so that all devices of a profile err together, in all runs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from zlib import crc32
@@ -16,8 +16,8 @@ from edgefl.core.arrays import Floats
 from edgefl.core.streams import Streams
 from edgefl.records.columns import ENERGY_COLUMNS
 from edgefl.records.statuses import LATE, NOT_CHOSEN, OUT_OF_MEMORY
-from edgefl.world.devices_section import Devices, Hardware
-from edgefl.world.held_out import HeldOutError, LinkErrors, NetworkKind
+from edgefl.world.devices_section import Devices
+from edgefl.world.held_out import DeviceErrors, HeldOutError, LinkErrors, NetworkKind
 
 DRAWS = 400
 COVERAGE = 0.9  # of the interval from `low` to `high`
@@ -35,6 +35,25 @@ def interval(drawn: Floats) -> tuple[float, float]:
     """Return the ends of the interval in which nine tenths of the draws [draws] lie."""
     low, high = np.quantile(drawn, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
     return float(low), float(high)
+
+
+def _factors(law: str, error: HeldOutError | None) -> Floats:
+    """Return measured over predicted [draws]; 1 where it was not measured."""
+    if error is None:
+        return np.ones(DRAWS)
+    from scipy.special import stdtrit  # late, as most runs need none of it
+
+    # Of no run's seed: what is compared errs together.
+    uniform = Streams(0).uniform("held_out", np.arange(DRAWS), crc32(law.encode()))
+    return np.asarray(np.exp(error.sigma * stdtrit(error.numbers, uniform)))
+
+
+def _missing(what: str, errors: Sequence[HeldOutError | None], names: Sequence[str]) -> list[str]:
+    """Return what no error was measured of; where only some groups of devices lack it, with their names."""
+    if all(error is None for error in errors):
+        return [what]
+    lacking = [name for name, error in zip(names, errors, strict=False) if error is None]
+    return [f"{what} of {', '.join(lacking)}"] if lacking else []
 
 
 @dataclass
@@ -67,12 +86,24 @@ class ErrorDraws:
         self.order = order
         self._deadline_s = deadline_s
         self.network = network
-        self.missing: list[str] = []  # what has no measured error
+        errors = [hardware.held_out or DeviceErrors() for hardware in devices.made_of]
+        names = [group.name for group in devices.groups]
+        of_compute = [error.compute.of(network) for error in errors]
+        of_power = [error.power for error in errors]
+        self.missing = [  # what has no measured error
+            *_missing("times of computing", of_compute, names),
+            *_missing("powers", of_power, names),
+            *_missing("times of downloads", [link.downlink], []),
+            *_missing("times of uploads", [link.uplink], []),
+        ]
+        sources = [hardware.source for hardware in devices.made_of]
         self._groups_end = [end for _, end in devices.borders]
-        self._compute = np.array([self._compute_factors(hardware) for hardware in devices.made_of])  # [groups, draws]
-        self._power = np.array([self._power_factors(hardware) for hardware in devices.made_of])  # as above
-        self._down = self._factors("downlink", link.downlink, "times of downloads")
-        self._up = self._factors("uplink", link.uplink, "times of uploads")
+        self._compute = np.array(
+            [_factors(f"computing {law}", error) for law, error in zip(sources, of_compute, strict=True)]
+        )
+        self._power = np.array([_factors(f"power {law}", error) for law, error in zip(sources, of_power, strict=True)])
+        self._down = _factors("downlink", link.downlink)
+        self._up = _factors("uplink", link.uplink)
 
     @property
     def of_time(self) -> bool:
@@ -83,26 +114,6 @@ class ErrorDraws:
     def of_energy(self) -> bool:
         """Whether any law of a time or a power has a measured error."""
         return self.of_time or np.ptp(self._power) > 0
-
-    def _compute_factors(self, hardware: Hardware) -> Floats:
-        error = hardware.held_out.compute.of(self.network) if hardware.held_out else None
-        return self._factors(f"computing {hardware.source}", error, "times of computing")
-
-    def _power_factors(self, hardware: Hardware) -> Floats:
-        error = hardware.held_out.power if hardware.held_out else None
-        return self._factors(f"power {hardware.source}", error, "powers")
-
-    def _factors(self, law: str, error: HeldOutError | None, what: str) -> Floats:
-        """Return measured over predicted [draws]; 1 where it was not measured."""
-        if error is None:
-            if what not in self.missing:
-                self.missing.append(what)
-            return np.ones(DRAWS)
-        from scipy.special import stdtrit  # late, as most runs need none of it
-
-        # Of no run's seed: what is compared errs together.
-        uniform = Streams(0).uniform("held_out", np.arange(DRAWS), crc32(law.encode()))
-        return np.asarray(np.exp(error.sigma * stdtrit(error.numbers, uniform)))
 
     def of_round(self, duration_s: float, since_s: float, devices: Mapping[str, Any]) -> tuple[Floats, Floats]:
         """Return how long a round may take [draws] in s, and its energy [draws] in J.

@@ -14,6 +14,7 @@ import pytest
 
 from edgefl.cli import command_parser
 from edgefl.core.version import edgefl_version
+from edgefl.runs import doctor
 from edgefl.runs.doctor import EXTRAS
 
 
@@ -74,6 +75,15 @@ def test_doctor(edgefl):
     assert found["machine"]["devices"].startswith("cpu")
     assert found["cache"]["folder"].endswith("/edgefl")
     assert found["data"]["digits"] == "comes with edgefl"
+
+
+def test_doctor_notices_the_other_project_of_this_name(monkeypatch):
+    assert "warning" not in doctor.examine()["versions"]
+    monkeypatch.setattr(doctor, "version", lambda _: "0.0.1")
+    assert doctor.examine()["versions"]["warning"] == (
+        "another project, edgefl 0.0.1, is installed over the same files: "
+        "pip uninstall edgefl edgefl-emulator, then pip install edgefl-emulator"
+    )
 
 
 def test_doctor_knows_all_extras():

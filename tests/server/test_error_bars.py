@@ -32,10 +32,7 @@ def all_draws_are_the_factor(monkeypatch):
     factors = np.full(DRAWS, FACTOR)
     factors[0] = FACTOR * (1 + 1e-12)
 
-    def chosen(_draws, _law, error, _what):
-        return factors if error else np.ones(DRAWS)
-
-    monkeypatch.setattr(error_draws.ErrorDraws, "_factors", chosen)
+    monkeypatch.setattr(error_draws, "_factors", lambda _, error: factors if error else np.ones(DRAWS))
 
 
 @pytest.mark.oracle
