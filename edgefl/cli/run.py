@@ -169,9 +169,10 @@ def _known(values: Sequence[float | None]) -> list[float]:
 
 def result_table(result: Result, folder: Path) -> str:
     """Return the short table at the end of a run."""
-    from edgefl.core.units import energy, seconds
+    from edgefl.core.units import ENERGY, TIME, energy, seconds
     from edgefl.results.report.run import bottleneck, lost_updates, plausibility
     from edgefl.results.report.shared import describe
+    from edgefl.results.report.shared.error_bars import with_bar
     from edgefl.runs.report_page import REPORT
 
     summary = result.summary
@@ -179,8 +180,8 @@ def result_table(result: Result, folder: Path) -> str:
     lines = [
         *_wrapped("updates", lost_updates.sentence(run)),
         ("rounds", _rounds(run)),
-        ("virtual time", seconds(summary["time_s"])),
-        ("energy", energy(summary["energy_j"])),
+        ("virtual time", with_bar(summary, "time_s", TIME)),
+        ("energy", with_bar(summary, "energy_j", ENERGY)),
     ]
     if summary["final_accuracy"] is not None:
         lines.append(("accuracy", f"{summary['final_accuracy']:.4f} (best {summary['best_accuracy']:.4f})"))

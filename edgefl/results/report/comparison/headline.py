@@ -12,6 +12,7 @@ from edgefl.results.report.shared.read import Run, energy_of, reached
 from edgefl.results.report.shared.style import StyledRun
 from edgefl.results.report.shared.tables import NOT_REACHED, Cell, table
 from edgefl.results.report.shared.templates import Html, macro, render
+from edgefl.world.error_draws import COVERAGE
 
 TILES_IN_A_ROW = 6
 NAMES = ("name", "label")  # keys that only say what a run is called
@@ -98,7 +99,7 @@ def _per_round(run: Run, name: str, units: Sequence[Unit]) -> str:
     value = run.total(name)
     ends = bar(run.summary, name)
     if ends is not None:
-        return f"{quantity(ends[0], units)} to {quantity(ends[1], units)}"
+        return f"{percent(COVERAGE)}: {quantity(ends[0], units)} to {quantity(ends[1], units)}"
     if value is None or not run.length:
         return ""
     return f"{quantity(value / run.length, units)} a round"
@@ -148,7 +149,7 @@ def _target_tile(target: Mapping[str, Any]) -> Tile:
     notes = [f"round {quantity(target['round'])}"]
     ends = bar(target, "time_s")
     if ends is not None:
-        notes.append(f"{quantity(ends[0], TIME)} to {quantity(ends[1], TIME)}")
+        notes.append(f"{percent(COVERAGE)}: {quantity(ends[0], TIME)} to {quantity(ends[1], TIME)}")
     return Tile(title, [time, energy], ", ".join(notes), "target")
 
 

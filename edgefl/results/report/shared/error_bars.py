@@ -6,6 +6,7 @@ from typing import Any
 from edgefl.core.units import Unit, as_number, percent, quantity
 from edgefl.records.quantities import QUANTITIES
 from edgefl.results.report.shared.read import Run
+from edgefl.world.error_draws import COVERAGE
 
 ENDS = {
     name: [one.name for one in QUANTITIES.values() if one.end_of == name]
@@ -23,12 +24,12 @@ def bar(costs: Mapping[str, Any], name: str) -> tuple[float, float] | None:
 
 
 def with_bar(costs: Mapping[str, Any], name: str, units: Sequence[Unit]) -> str:
-    """Return a time or an energy with its bar: ``12.1 min (10.4 min to 14.9 min)``."""
+    """Return a time or an energy with its bar: ``12.1 min (90 %: 10.4 min to 14.9 min)``."""
     value = quantity(costs.get(name), units)
     ends = bar(costs, name)
     if ends is None:
         return value
-    return f"{value} ({quantity(ends[0], units)} to {quantity(ends[1], units)})"
+    return f"{value} ({percent(COVERAGE)}: {quantity(ends[0], units)} to {quantity(ends[1], units)})"
 
 
 def sentence(run: Run) -> str:
@@ -36,10 +37,10 @@ def sentence(run: Run) -> str:
     about = run.summary.get("held_out")
     if not isinstance(about, Mapping):
         return ""
-    known = [name for name in ENDS if bar(run.summary, name)]
-    shares = [f"{QUANTITIES[name].title} {with_bar(run.summary, name, QUANTITIES[name].units)}" for name in known]
+    known = [QUANTITIES[name] for name in ENDS if bar(run.summary, name)]
+    bars = [f"{one.title} {with_bar(run.summary, one.name, one.units)}" for one in known]
     missing = ", ".join([*about.get("missing", ()), *NEVER])
     return (
-        f"With a probability of {percent(about['coverage'])} the whole run takes, by the errors of its laws on numbers "
-        f"that they were not fitted to: {' and '.join(shares)}. Not in these bars: {missing}."
+        f"Error bars of the whole run, by the errors of its laws on numbers that they were not fitted to: "
+        f"{', '.join(bars)}. Not in these bars: {missing}."
     )
