@@ -1,5 +1,6 @@
 """A finished run as descriptions for other programs name it: its title, its times, its files with their SHA-256."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -12,6 +13,7 @@ from edgefl.records.columns import ResultColumn
 from edgefl.results.integrity import check_all, expected
 from edgefl.results.provenance import digest
 from edgefl.results.reader import FINISHED_STATUS, read_documents, tables_by_rows
+from edgefl.results.report.shared.templates import render
 from edgefl.results.report.sweep import is_sweep
 from edgefl.results.result_tables import result_files
 from edgefl.results.run_folder import RESULT_MARKS
@@ -58,12 +60,16 @@ class FinishedRun(NamedTuple):
         return f"{self.scenario['name']}, seed {self.scenario['seed']}"
 
 
-def finished_run(folder: Path, form: str) -> FinishedRun:
-    """Return the run of a result folder.
+def finished_run(folders: Sequence[Path], form: str) -> FinishedRun:
+    """Return the run of the only result folder.
 
     Raises:
-        InputError: the folder is a sweep's, its run has not finished, or a file is not as the run wrote it.
+        InputError: there are several folders, the folder is a sweep's, its run has not finished, or a file is not as
+            the run wrote it.
     """
+    if len(folders) > 1:
+        raise InputError(f"export: --format {form} describes one run: name one result folder")
+    folder = folders[0]
     if is_sweep(folder):
         raise InputError(f"{folder}: is a sweep's folder: --format {form} describes one run, name its folder")
     documents = read_documents(folder)
@@ -100,3 +106,14 @@ def licence_url(licence: str) -> str:
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+-]*", licence):
         return f"https://spdx.org/licenses/{licence}"
     raise InputError(f"export: --license {licence}: write an SPDX identifier such as CC-BY-4.0, or an address")
+
+
+def filled_json(template: str, *, licence: str | None, **values: object) -> bytes:
+    """Return a template of JSON in this folder, filled in and indented; it also gets the address of the licence.
+
+    Raises:
+        InputError: the licence is neither an SPDX identifier nor an address.
+    """
+    address = None if licence is None else licence_url(licence)
+    filled = render(f"results/export/{template}", licence=licence, licence_url=address, **values)
+    return json.dumps(json.loads(filled), indent=2, ensure_ascii=False).encode() + b"\n"
