@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from edgefl.core.units import energy, seconds
-from edgefl.results.progress import Limits, RemainingTime
+from edgefl.results.progress import RemainingTime
+from edgefl.scenario import Stop
 
 LINE_EVERY_S = 5.0  # log files of long runs stay short
 BAR_FORMAT = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} rounds [{elapsed}{postfix}]"
@@ -15,7 +16,7 @@ BAR_FORMAT = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} rounds [{elap
 class RoundProgress:
     """Shows each finished round; a context manager, as the bar needs to be closed."""
 
-    def __init__(self, name: str, rounds: int, stop: Limits, *, quiet: bool) -> None:
+    def __init__(self, name: str, rounds: int, stop: Stop, *, quiet: bool) -> None:
         self._rounds = rounds
         self._quiet = quiet
         self._stream = sys.stderr  # a program that embeds this one may have put another stream in its place

@@ -1,5 +1,7 @@
 """The rows of a run under way, for pages about it."""
 
+from __future__ import annotations
+
 import json
 import logging
 from collections import deque
@@ -7,13 +9,16 @@ from collections.abc import Callable, Iterable, Mapping
 from math import ceil
 from pathlib import Path
 from time import monotonic  # by name, as `time` has other functions while a Flower app runs
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from edgefl.core.files import atomically, is_locked
 from edgefl.core.units import percent, seconds
 from edgefl.results.integrity import MANIFEST_FILE, SUMMARY_FILE
 from edgefl.results.reader import json_of
 from edgefl.results.run_folder import LOCK, PROGRESS
+
+if TYPE_CHECKING:  # pages need no scenario's class
+    from edgefl.scenario import Stop
 
 ROUNDS_FILE = "rounds.csv"
 EVERY_S = 2.0  # wall-clock, at least, from one write to the next
@@ -31,30 +36,10 @@ class SoFar(NamedTuple):
     summary: Mapping[str, Any]
 
 
-class Limits(Protocol):
-    """Conditions that may end a run before its last round; None: no such condition."""
-
-    @property
-    def accuracy(self) -> float | None:
-        """Test accuracy."""
-
-    @property
-    def time_s(self) -> float | None:
-        """Virtual time."""
-
-    @property
-    def energy_j(self) -> float | None:
-        """Energy of all devices."""
-
-    @property
-    def patience(self) -> object | None:
-        """The number of rounds for which it may fail to improve."""
-
-
 class RemainingTime:
     """Estimates the wall-clock time that a run still takes, from its last rounds and its stop rule."""
 
-    def __init__(self, rounds: int | None, stop: Limits) -> None:
+    def __init__(self, rounds: int | None, stop: Stop) -> None:
         self._rounds = rounds
         self._stop = stop
         self._done = 0

@@ -9,7 +9,7 @@ from server_cases import BASE, POLICIES, run
 
 import edgefl
 from edgefl.core.plugin_import import Access
-from edgefl.results.published_ranges import DOWNLINK, SENDING, WAITING, PublishedRange
+from edgefl.results.published_ranges import RANGES, PublishedRange
 from edgefl.results.reader import Documents
 from edgefl.results.report.page import render
 from edgefl.results.report.run.plausibility import Plausible, line, plausibility
@@ -249,21 +249,22 @@ def test_nothing_is_divided_by_nothing():
 
 
 def test_values_outside_are_shown_with_published_ranges():
-    inside = Plausible(SENDING, 0.87)
-    edge = Plausible(DOWNLINK, 7.4063)  # the last digit of the table's rounding
-    outside = Plausible(WAITING, 0.0)
-    assert Plausible(DOWNLINK, 2 * 30 / 1024).within
+    inside = Plausible(RANGES["sending"], 0.87)
+    edge = Plausible(RANGES["download"], 7.4063)  # the last digit of the table's rounding
+    outside = Plausible(RANGES["waiting"], 0.0)
+    assert Plausible(RANGES["download"], 2 * 30 / 1024).within
     assert (inside.within, edge.within, outside.within) == (True, True, False)
     assert line([edge, inside]) == "7.41 bit/s/Hz down, 0.87 W sending"
     assert line([edge, outside]) == "7.41 bit/s/Hz down; outside of what was published: 0 W waiting (0.0024 to 4.91)"
     assert line([outside]) == "outside of what was published: 0 W waiting (0.0024 to 4.91)"
-    assert not Plausible(DOWNLINK, 7.5).within
+    assert not Plausible(RANGES["download"], 7.5).within
 
 
 def test_ranges_are_the_arithmetic_of_their_sources():
-    assert pytest.approx(2 * 30 / 1024, abs=5e-5) == DOWNLINK.least
-    assert pytest.approx(8 * 948 / 1024, abs=5e-3) == DOWNLINK.most
-    assert pytest.approx((132.86 + 283.17) / 1e3, abs=5e-4) == SENDING.least  # Wi-Fi's base and slope at 1 Mbit/s
+    assert RANGES["download"].least == pytest.approx(2 * 30 / 1024, abs=5e-5)
+    assert RANGES["download"].most == pytest.approx(8 * 948 / 1024, abs=5e-3)
+    # Wi-Fi's base and slope at 1 Mbit/s
+    assert RANGES["sending"].least == pytest.approx((132.86 + 283.17) / 1e3, abs=5e-4)
 
 
 @pytest.mark.oracle

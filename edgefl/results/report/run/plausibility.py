@@ -16,16 +16,7 @@ from edgefl.radio.multiple_access.orthogonal import Orthogonal
 from edgefl.radio.radio_section import Radio
 from edgefl.radio.transfers import Way
 from edgefl.records.statuses import POLLED
-from edgefl.results.published_ranges import (
-    COMPUTING,
-    DOWNLINK,
-    HANDOVERS,
-    SENDING,
-    SENT_BIT,
-    UPLINK,
-    WAITING,
-    PublishedRange,
-)
+from edgefl.results.published_ranges import RANGES, PublishedRange
 from edgefl.results.report.run import nearest_board
 from edgefl.results.report.shared.describe import at, kind, known
 from edgefl.results.report.shared.read import Run
@@ -78,26 +69,26 @@ def plausibility(run: Run) -> list[Plausible]:
     """Return the quantities of a run's radios and processors that its tables determine."""
     rows = run.participations
     radio = known(Radio, at(run.scenario, "radio"))
-    found: list[tuple[PublishedRange, Floats]] = []
+    found: list[tuple[str, Floats]] = []
     if radio is not None and rows["status"].size:
         resources = Resources(radio)
         down = _transfers(run, radio, resources, "down")
         up = _transfers(run, radio, resources, "up")
         if radio.trace is None:  # a recording has no band, or does not say how it was used
-            found += [(DOWNLINK, _bps_hz(down, resources, "down")), (UPLINK, _bps_hz(up, resources, "up"))]
+            found += [("download", _bps_hz(down, resources, "down")), ("upload", _bps_hz(up, resources, "up"))]
         sent_j = rows["tx_energy_j"]
         off_air_s = down.duration_s - down.on_air_s + up.duration_s - up.on_air_s
         found += [
-            (SENT_BIT, _ratio(sent_j, up.bits / GIGA)),
-            (SENDING, _ratio(sent_j, up.on_air_s)),
-            (WAITING, _ratio(rows["idle_energy_j"], rows["wait_s"] + off_air_s)),
+            ("a bit sent", _ratio(sent_j, up.bits / GIGA)),
+            ("sending", _ratio(sent_j, up.on_air_s)),
+            ("waiting", _ratio(rows["idle_energy_j"], rows["wait_s"] + off_air_s)),
         ]
-    found += [(COMPUTING, _flops_per_j(run) / GIGA), (HANDOVERS, _handovers_a_minute(run))]
+    found += [("computing", _flops_per_j(run) / GIGA), ("handovers of a device", _handovers_a_minute(run))]
     medians = []
-    for published, values in found:
+    for name, values in found:
         finite = values[np.isfinite(values)]
         if finite.size:
-            medians.append(Plausible(published, float(np.median(finite))))
+            medians.append(Plausible(RANGES[name], float(np.median(finite))))
     return medians
 
 

@@ -43,6 +43,7 @@ ACCURACIES = {"final_accuracy": "final", "best_accuracy": "best"}  # of a curve
 LEARNED_COLUMNS = ("test_accuracy", "test_loss", "train_loss", "distance_to_optimum")
 
 
+OPTIONAL_TABLES = {"labels": "labels.csv", "tracks": "tracks.csv", "cell_load": CELL_LOAD.name}  # by field of `Run`
 SETUP_COLUMNS = ("setup_s", "setup_energy_j")  # of devices.csv, in some runs
 
 
@@ -227,26 +228,14 @@ def load(folder: Path, *, details: bool = True) -> Run:
     documents = read_documents(folder)
     rounds = load_rounds(folder, declared_terms(documents.summary))
     devices: ColumnArrays = {}
-    labels = None
-    tracks = None
-    what_if: list[WhatIfRow] = []
+    more: dict[str, Any] = {}
     if details:
         devices = _finished_devices(arrays_of(folder, "devices.csv"), rounds)
-        labels = _optional_table(folder, "labels.csv")
-        _check_counts(folder, labels)
-        tracks = _optional_table(folder, "tracks.csv")
-        what_if = read_table(folder)
-    return _run(
-        folder,
-        documents,
-        rounds,
-        devices,
-        partial(times_of_events, folder),
-        labels=labels,
-        tracks=tracks,
-        cell_load=_optional_table(folder, CELL_LOAD.name) if details else None,
-        what_if=what_if,
-    )
+        more = {name: _optional_table(folder, file) for name, file in OPTIONAL_TABLES.items()}
+        _check_counts(folder, more["labels"])
+        more["what_if"] = read_table(folder)
+    events = partial(times_of_events, folder)
+    return Run(folder=folder, **documents._asdict(), rounds=rounds, devices=devices, times_of_events=events, **more)
 
 
 def first_rounds(run: Run, rounds: int) -> Run:
@@ -264,22 +253,6 @@ def with_devices(run: Run) -> Run:
     if not (run.folder / "devices.csv").is_file():
         return run
     return replace(run, devices=_finished_devices(arrays_of(run.folder, "devices.csv"), run.rounds))
-
-
-def _run(
-    folder: Path, documents: Documents, rounds: ColumnArrays, devices: ColumnArrays, events: TimesOfEvents, **more: Any
-) -> Run:
-    return Run(
-        folder=folder,
-        scenario=documents.scenario,
-        scenario_text=documents.scenario_text,
-        manifest=documents.manifest,
-        summary=documents.summary,
-        rounds=rounds,
-        devices=devices,
-        times_of_events=events,
-        **more,
-    )
 
 
 def load_so_far(folder: Path) -> Run:
@@ -301,7 +274,6 @@ def load_so_far(folder: Path) -> Run:
 def _load_rows_so_far(folder: Path) -> Run:
     under_way = is_under_way(folder)
     documents = read_documents(folder)
-    summary: Mapping[str, Any] = {}
     rows = folder / PROGRESS
     if not (rows / "rounds.csv").is_file():
         rows = folder  # the run is about to end, and writes its results there
@@ -313,11 +285,13 @@ def _load_rows_so_far(folder: Path) -> Run:
         rounds = _without_rows("rounds.csv")
         rounds |= {"number": numbers(rounds["round"])}
         devices = _without_rows("devices.csv")
-    if (rows / "summary.json").is_file():
-        summary = json_of(rows, "summary.json")
-    return replace(
-        _run(folder, documents, rounds, _finished_devices(devices, rounds), partial(_times_in_memory, NO_EVENTS)),
-        summary=summary,
+    summary = json_of(rows, "summary.json") if (rows / "summary.json").is_file() else {}
+    return Run(
+        folder=folder,
+        **documents._replace(summary=summary)._asdict(),
+        rounds=rounds,
+        devices=_finished_devices(devices, rounds),
+        times_of_events=partial(_times_in_memory, NO_EVENTS),
         labels=_optional_table(folder, "labels.csv"),
         tracks=_optional_table(rows, "tracks.csv"),
         under_way=under_way,
@@ -338,9 +312,9 @@ def from_memory(documents: Documents, tables: Mapping[str, Mapping[str, Sequence
     rounds = arrays_from(tables["rounds.csv"], "rounds.csv", declared_terms(documents.summary))
     rounds |= {"number": numbers(rounds["round"])}
     devices = _finished_devices(arrays["devices.csv"], rounds)
-    labels = arrays.get("labels.csv")
-    more = {"labels": labels, "tracks": arrays.get("tracks.csv"), "cell_load": arrays.get(CELL_LOAD.name)}
-    return _run(Path(), documents, rounds, devices, partial(_times_in_memory, events), **more)
+    more: dict[str, Any] = {name: arrays.get(file) for name, file in OPTIONAL_TABLES.items()}
+    times = partial(_times_in_memory, events)
+    return Run(folder=Path(), **documents._asdict(), rounds=rounds, devices=devices, times_of_events=times, **more)
 
 
 def _times_in_memory(events: Mapping[str, Sequence[Any]], kind: str) -> Floats:
