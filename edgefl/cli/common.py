@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import logging
 import os
 import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgefl.cli.exits import EXIT_DONE
 from edgefl.core import interrupts
-from edgefl.core.files import opened_text
+from edgefl.core.words import table_of
 
 if TYPE_CHECKING:  # pydantic stands behind it, which takes a while to import
     from edgefl.scenario import Scenario, SweepPoint
@@ -108,15 +106,9 @@ class _AsTyped(logging.Formatter):
         return as_typed(super().format(record))
 
 
-@cache
-def _options() -> Sequence[Mapping[str, str]]:
-    with opened_text(Path(__file__).with_name("options.csv")) as stream:
-        return list(csv.DictReader(stream))
-
-
 def add_options(parser: argparse.ArgumentParser | argparse._ArgumentGroup, of: str) -> None:
     """Add those options of a verb, or of one of its groups, that options.csv has: all that need no code."""
-    for row in _options():
+    for row in table_of(__file__, "options.csv"):
         if row["of"] != of:
             continue
         settings: dict[str, Any] = {name: text for name, text in row.items() if text and name not in {"of", "option"}}

@@ -2,7 +2,7 @@
 
 A member is a frozen pydantic class in its own file. Its fields are its hyper-parameters and its YAML keys, and the
 first line of its docstring describes it and names its source. A catalogue maps names to members, and imports a member
-when it is first used. A new member is a file, a line in the package's `__init__.py`, and a test. A class from outside
+when it is first used. A new member is a file, a line in the package's `members.csv`, and a test. A class from outside
 the package can be a member, too: `kind: my_package.my_module:MyClass` names it.
 """
 
@@ -21,6 +21,7 @@ from edgefl.core import plugins
 from edgefl.core.plugin_import import NotImported, access_of, check_allowed, check_path, imported, is_own
 from edgefl.core.plugins import Plugin
 from edgefl.core.section import KeyPath, Section, dotted, fault, nearest, shown
+from edgefl.core.words import table_of
 
 PATH_PATTERN = r"^[^:\s]+:[^:\s]+$"  # "package.module:Class", in the JSON Schema
 
@@ -63,6 +64,11 @@ def where_known(check: Callable[[S], S]) -> Callable[[S], S]:
             return section
 
     return passing
+
+
+def members_of(package: str) -> dict[str, str]:
+    """Return "module:Class" by name from the table `members.csv` of a package, whose `__file__` is given."""
+    return {row["name"]: row["class"] for row in table_of(package, "members.csv")}
 
 
 class Adapter(NamedTuple):

@@ -5,13 +5,11 @@ and the ledger refuses any other column. To add a column to ``devices.csv``, add
 value is known (`edgefl.server.accounting.device_columns`).
 """
 
-import csv
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from edgefl.core.files import opened_text
+from edgefl.core.words import table_of
 
 ColumnType = type[bool | int | float | str]
 TYPES: Mapping[str, ColumnType] = {"bool": bool, "int": int, "float": float, "str": str}
@@ -37,10 +35,9 @@ class ResultColumn:
 def _tables() -> dict[str, tuple[ResultColumn, ...]]:
     """Return the columns of `columns.csv` by table."""
     tables = defaultdict(list)
-    with opened_text(Path(__file__).with_suffix(".csv")) as stream:
-        for row in csv.DictReader(stream):
-            texts = [row[name] for name in ("unit", "meaning", "when", "title")]
-            tables[row["table"]].append(ResultColumn(row["column"], TYPES[row["type"]], *texts))
+    for row in table_of(__file__, "columns.csv"):
+        texts = [row[name] for name in ("unit", "meaning", "when", "title")]
+        tables[row["table"]].append(ResultColumn(row["column"], TYPES[row["type"]], *texts))
     return {name: tuple(columns) for name, columns in tables.items()}
 
 

@@ -6,14 +6,12 @@ line, and give its value: the sum of columns of ``rounds.csv`` (`sums`), or what
 run (`Observer.quantities`). A member from outside declares its own (`AddsColumns.quantities`).
 """
 
-import csv
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from edgefl.core.files import opened_text
 from edgefl.core.units import NO_NUMBER, PERCENT, Unit, as_number, quantity, score, units_of
+from edgefl.core.words import table_of
 from edgefl.records.columns import COLUMNS, TYPES, ColumnType, ResultColumn
 
 LOSSES = "drops"  # the entry of summary.json that has the lost updates by cause
@@ -107,8 +105,7 @@ def _row(one: Quantity) -> dict[str, str]:
     }
 
 
-with opened_text(Path(__file__).with_suffix(".csv")) as table:
-    SUMMARY = tuple(_quantity(row) for row in csv.DictReader(table))
+SUMMARY = tuple(_quantity(row) for row in table_of(__file__, "quantities.csv"))
 SHORT_NAMES = {  # that `--measure` also knows
     "time": "time_s",
     "energy": "energy_j",

@@ -9,7 +9,7 @@ To write a kind of CSI:
    `ReportedCsi`, whose reports come with updates. Its fields are its keys under `server.csi`, and the first line of its
    docstring, which names the source, is what `edgefl list csi` prints.
 2. `observe`, from the channel that candidates measure to their reports of it.
-3. One line in the table of contents (`__init__.py`), one test in `tests/coordination/`, one row in `docs/csi.md`.
+3. One line in the table of contents (`members.csv`), one test in `tests/coordination/`, one row in `docs/csi.md`.
 """
 
 from typing import ClassVar, NamedTuple

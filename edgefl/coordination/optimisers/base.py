@@ -11,7 +11,7 @@ To write an optimiser:
 3. `decide`, from a `Forecast` of a cell's participants to `Decisions`. It is a pure function: no state, no random
    numbers. Equations of physics alone are functions of `channel`, arrays in and arrays out.
 4. `refusal`, if keys may contradict the devices.
-5. One line in the table of contents (`__init__.py`), one test in `tests/coordination/`, one row in
+5. One line in the table of contents (`members.csv`), one test in `tests/coordination/`, one row in
    `docs/optimisers.md`.
 
 A rule that decides on shares of the band alone is a member of `radio.allocation` with `by_forecast` and the same method

@@ -8,7 +8,7 @@ To write a policy:
 3. `run`, a SimPy process from the first round to the last. It sees the server through `Coordinator`, whose methods
    stand below in the order in which a round calls them: `ready`, `select`, `dispatch`, wait, `aggregate`.
    `synchronous.py` is the shortest example, `buffered.py` one without rounds.
-4. One line in the table of contents (`__init__.py`), one test in `tests/coordination/`, one row in `docs/policies.md`.
+4. One line in the table of contents (`members.csv`), one test in `tests/coordination/`, one row in `docs/policies.md`.
 """
 
 from collections.abc import Generator

@@ -10,7 +10,7 @@ To write a selection:
    makes the next memory of the last one. The server holds the memory, and shows it as `view.memory`.
 4. The flags that differ: what devices must report or be asked so that the selection can choose.
 5. If it adds columns to results, such as its scores: `round_columns` and `device_columns` (`records/added_columns.py`).
-6. One line in the table of contents (`__init__.py`), one test in `tests/coordination/`, one row in
+6. One line in the table of contents (`members.csv`), one test in `tests/coordination/`, one row in
    `docs/selection.md`.
 """
 

@@ -1,6 +1,6 @@
 """The base of datasets: arrays of samples and labels, and finding them on disk.
 
-To add a dataset: a file with a subclass of `Dataset` whose `load` returns a `Data`, a line in `__init__.py`, a test.
+To add a dataset: a file with a subclass of `Dataset` whose `load` returns a `Data`, a line in `members.csv`, a test.
 The fields of the class are its keys in the section `data`.
 """
 

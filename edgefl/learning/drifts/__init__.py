@@ -1,15 +1,11 @@
 """Concept drift: how the data of devices change while a run goes on, one file a kind."""
 
-from edgefl.core.catalogue import Catalogue
+from edgefl.core.catalogue import Catalogue, members_of
 from edgefl.learning.drifts.base import Drift
 
 DRIFTS: Catalogue[Drift] = Catalogue(
     noun="drift",
-    members={
-        "labels": "edgefl.learning.drifts.labels:Labels",
-        "rotation": "edgefl.learning.drifts.rotation:Rotation",
-        "permutation": "edgefl.learning.drifts.permutation:Permutation",
-    },
+    members=members_of(__file__),
     base=Drift,
     kind="drift",
 )

@@ -1,6 +1,6 @@
 """The base of drifts: when data change, at how many devices, and what the change is.
 
-To write one: a file with a subclass of `Drift` that overrides `inputs` or `labels`, a line in `__init__.py`, and a
+To write one: a file with a subclass of `Drift` that overrides `inputs` or `labels`, a line in `members.csv`, and a
 test. The fields of the class are its keys in the scenario.
 """
 

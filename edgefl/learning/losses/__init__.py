@@ -1,6 +1,6 @@
 """Losses: what local training minimises and tests measure; one file each."""
 
-from edgefl.core.catalogue import Adapter, Catalogue
+from edgefl.core.catalogue import Adapter, Catalogue, members_of
 from edgefl.learning.losses.base import BatchLoss, Loss
 
 CLASSES = (
@@ -31,13 +31,7 @@ def _paths_in_torch() -> dict[str, str]:
 
 LOSSES: Catalogue[Loss] = Catalogue(
     noun="loss",
-    members={
-        "cross_entropy": "edgefl.learning.losses.cross_entropy:CrossEntropy",
-        "ctc": "edgefl.learning.losses.ctc:Ctc",
-        "dice": "edgefl.learning.losses.overlap:Dice",
-        "mse": "edgefl.learning.losses.mse:MeanSquaredError",
-        "soft_iou": "edgefl.learning.losses.overlap:SoftIou",
-    },
+    members=members_of(__file__),
     base=Loss,
     kind="losses",
     adapter=Adapter("a function of outputs and labels", "edgefl.learning.losses.torch_losses:adapted"),

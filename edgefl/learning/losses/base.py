@@ -1,7 +1,7 @@
 """The base of losses, which compare a model's outputs for a sample with the sample's label.
 
 To add one: a file with a subclass of `Loss` whose `of_samples` returns the loss of each sample, a line in
-`__init__.py`, a test. The fields of the class are its keys in `training.loss`.
+`members.csv`, a test. The fields of the class are its keys in `training.loss`.
 """
 
 from __future__ import annotations

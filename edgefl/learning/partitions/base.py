@@ -1,7 +1,7 @@
 """The base of partitions, and the arithmetic that they share.
 
 A partition says which device holds which training samples. To write one: a file with a subclass of `Partition` whose
-`split` returns the sample numbers of each device, a line in `__init__.py`, and a test. The fields of the class are its
+`split` returns the sample numbers of each device, a line in `members.csv`, and a test. The fields of the class are its
 keys in the scenario.
 """
 

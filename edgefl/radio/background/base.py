@@ -1,6 +1,6 @@
 """Base of the models of background traffic: other users, which share a cell's band with the devices that learn.
 
-A new model is one file in this folder and one line in the folder's table of contents: a class with `mean_load` and
+A new model is one file in this folder and one line in its `members.csv`: a class with `mean_load` and
 `users`.
 """
 

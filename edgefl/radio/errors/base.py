@@ -4,7 +4,7 @@ To add one:
 
 1. A file with a class derived from `PacketErrors`; its fields are the keys under `radio.errors`.
 2. `failure_probability`: of a whole attempt, noticed at its end and repeated up to `radio.faults.attempts` times.
-3. One line in the table of contents (`__init__.py`), one test in `tests/radio/test_packet_errors.py`, one row in
+3. One line in the table of contents (`members.csv`), one test in `tests/radio/test_packet_errors.py`, one row in
    `docs/channel/errors.md`.
 """
 

@@ -1,6 +1,6 @@
 """Base of the fading models: the strength of the line of sight over the scatter, and the scatter's change in time.
 
-A new model is one file in this folder and one line in the folder's table of contents. A model is either a process of
+A new model is one file in this folder and one line in its `members.csv`. A model is either a process of
 slots (`slot_correlation`), or a function of time: constant in blocks (`hold_slots`), or a sum of waves (`waves`).
 """
 

@@ -6,7 +6,7 @@ To add one:
    sections (`edgefl/scenario/rules/`) read its flags, never the class.
 2. If uploads overlap (`orthogonal` is false): `groups` returns which do, and `interference` the power of the others.
    Both are called at every division of the band (`edgefl/radio/budget/superposition.py`).
-3. One line in the table of contents (`__init__.py`), one test in `tests/radio/`, one row in
+3. One line in the table of contents (`members.csv`), one test in `tests/radio/`, one row in
    `docs/channel/multiple-access.md`.
 """
 

@@ -1,6 +1,6 @@
 """Base of the propagation models: the large-scale channel between base stations and devices.
 
-A new model is one file in this folder and one line in the folder's table of contents.
+A new model is one file in this folder and one line in its `members.csv`.
 """
 
 from dataclasses import dataclass

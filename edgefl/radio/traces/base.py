@@ -1,6 +1,6 @@
 """Base of the recorded links, which replace path loss, fading and, if they are rates, the band.
 
-A new format is one file in this folder and one line in the folder's table of contents: a class with `recordings`.
+A new format is one file in this folder and one line in its `members.csv`: a class with `recordings`.
 """
 
 from __future__ import annotations
