@@ -13,7 +13,7 @@ from pydantic import Field
 
 from edgefl.core.errors import InputError
 from edgefl.core.packed_files import read_unpacked
-from edgefl.learning.datasets.base import Array, Arrays, Data, Dataset, find
+from edgefl.learning.datasets.base import Array, Arrays, Data, Dataset, find, help_of
 from edgefl.learning.datasets.cache import cached
 
 CLASSES = 4
@@ -23,11 +23,7 @@ COLUMNS = 3  # class, title, description
 TRAIN = ("train.csv", "train.csv.gz", "ag_news_train.csv", "ag_news_train.csv.gz", "ag_news_train20k.csv.gz")
 TEST = ("test.csv", "test.csv.gz", "ag_news_test.csv", "ag_news_test.csv.gz")
 FOLDERS = ("ag_news_csv", "ag_news", "AG_NEWS")
-HELP = (
-    "Put train.csv and test.csv (class from 1 to 4, title, description; with or without a header, plain or .gz) into "
-    "the folder ag_news_csv in one of these folders, or ag_news_train.csv and ag_news_test.csv into the folder itself, "
-    "or name a folder with data.path or EDGEFL_DATA. The archive is ag_news_csv.tgz of https://s3.amazonaws.com/fast-ai-nlp"
-)
+HELP = help_of("ag_news")
 
 
 class AgNews(Dataset):

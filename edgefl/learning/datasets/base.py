@@ -20,6 +20,7 @@ from edgefl.core.catalogue import Member
 from edgefl.core.errors import Unavailable
 from edgefl.core.paths import UserPath, data_folders
 from edgefl.core.streams import Streams
+from edgefl.core.words import words_of
 from edgefl.learning.datasets.array_forms import NUMBERING, as_classes, as_labels, as_samples
 
 log = logging.getLogger("edgefl")
@@ -225,6 +226,12 @@ def find(
         if path is not None:  # the only folder that is looked in
             fetching = f": `edgefl data fetch {fetched_as} --to {path}` downloads it"
     raise Unavailable(f"data.dataset: not found in {looked}{fetching}. {what}")
+
+
+def help_of(name: str) -> str:
+    """Return which files of a dataset to put where, for the message of `find`."""
+    text: str = words_of(__file__, "help.yaml")[name]
+    return text
 
 
 def _search(path: Path | None, candidates: Sequence[str], inside: Sequence[str]) -> Path | None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from edgefl.core.errors import InputError
 from edgefl.core.files import read_bytes
 from edgefl.core.mapping_files import check_pickle
-from edgefl.learning.datasets.base import Arrays, Data, Dataset, find, missing_samples, standardisation
+from edgefl.learning.datasets.base import Arrays, Data, Dataset, find, help_of, missing_samples, standardisation
 from edgefl.learning.datasets.mosaics import read_mosaics
 from edgefl.learning.datasets.npz import read_npz
 
@@ -23,10 +23,6 @@ log = logging.getLogger("edgefl")
 
 SHAPE = (3, 32, 32)  # in the file's order: all of red, then green, then blue
 BATCHES = tuple(f"data_batch_{number}" for number in range(1, 6))
-REMEDY = (
-    "Put {npz}, or the folder {folder} of https://www.cs.toronto.edu/~kriz/{archive}, into one of these folders, or "
-    "name a folder with data.path or EDGEFL_DATA"
-)
 
 
 class Cifar10(Dataset):
@@ -34,8 +30,7 @@ class Cifar10(Dataset):
 
     def load(self) -> Data:
         """Read the Python batches, or a .npz or mosaics with all images or a part of them; [3, 32, 32]."""
-        npz = "cifar10.npz or cifar10_12k.npz (train_x, train_y, test_x, test_y)"
-        remedy = REMEDY.format(npz=npz, folder="cifar-10-batches-py", archive="cifar-10-python.tar.gz")
+        remedy = help_of("cifar10")
         candidates = [f"cifar-10-batches-py/{BATCHES[0]}", "cifar10.npz", "cifar10_webp.zip", "cifar10_12k.npz"]
         found = find(self.path, candidates, remedy, [BATCHES[0], "test_batch"], fetched_as="cifar10")
         if found.suffix == ".npz":
@@ -69,8 +64,7 @@ class Cifar100(Dataset):
         if self.labels == "fine":
             classes = 100
             candidates.append("cifar100.npz")
-        npz = "cifar100.npz (train_x, train_y, test_x, test_y; fine labels)"
-        remedy = REMEDY.format(npz=npz, folder="cifar-100-python", archive="cifar-100-python.tar.gz")
+        remedy = help_of("cifar100")
         found = find(self.path, candidates, remedy, ["train"], fetched_as="cifar100")
         if found.suffix == ".npz":
             arrays = read_npz(found, classes)

@@ -1,7 +1,7 @@
 """CINIC-10."""
 
 from edgefl.core.errors import InputError
-from edgefl.learning.datasets.base import Data, Dataset, find, standardisation
+from edgefl.learning.datasets.base import Data, Dataset, find, help_of, standardisation
 from edgefl.learning.datasets.images import class_names, images_by_class, read_images
 from edgefl.learning.datasets.npz import read_npz
 
@@ -9,11 +9,7 @@ CLASSES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "hors
 # The authors' statistics of each channel.
 MEANS = (0.47889522, 0.47227842, 0.43047404)
 STDS = (0.24205776, 0.23828046, 0.25874835)
-HELP = (
-    "Unpack CINIC-10.tar.gz of https://doi.org/10.7488/ds/2448 into one of these folders, so that it holds "
-    "CINIC-10/train/airplane/*.png, CINIC-10/test/airplane/*.png and so on, or put cinic10.npz "
-    "(train_x, train_y, test_x, test_y) there, or name a folder with data.path or EDGEFL_DATA"
-)
+HELP = help_of("cinic10")
 
 
 class Cinic10(Dataset):

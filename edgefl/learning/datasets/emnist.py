@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from edgefl.learning.datasets.base import Arrays, Data, Dataset, find, measured
+from edgefl.learning.datasets.base import Arrays, Data, Dataset, find, help_of, measured
 from edgefl.learning.datasets.cache import cached
 from edgefl.learning.datasets.idx import read_raw
 from edgefl.learning.datasets.npz import checked, read_npz
@@ -38,11 +38,7 @@ class Emnist(Dataset):
         for part in ("train", "test"):
             files[f"{part}_x"] = f"emnist-{self.split}-{part}-images-idx3-ubyte"
             files[f"{part}_y"] = f"emnist-{self.split}-{part}-labels-idx1-ubyte"
-        what = (
-            f"Put {' or '.join(npz)} (train_x, train_y, test_x, test_y), or torchvision's folder EMNIST/raw with the "
-            f"four files {', '.join(files.values())}, into one of these folders, or name a folder with data.path or "
-            "EDGEFL_DATA"
-        )
+        what = help_of("emnist").format(split=self.split)
         first = [files["train_x"], f"{files['train_x']}.gz"]
         found = find(self.path, [*(f"EMNIST/raw/{name}" for name in first), *npz], what, first, fetched_as="emnist")
         if found.suffix == ".npz":

@@ -8,16 +8,12 @@ import numpy as np
 
 from edgefl.core.errors import InputError
 from edgefl.core.files import opened
-from edgefl.learning.datasets.base import Array, Arrays, Data, Dataset, find
+from edgefl.learning.datasets.base import Array, Arrays, Data, Dataset, find, help_of
 from edgefl.learning.datasets.cache import cached
 
 CLASSES = 62
 SIDE = 28
-HELP = (
-    "Make it with LEAF (https://github.com/TalwalkarLab/leaf, data/femnist: ./preprocess.sh -s niid --sf 1.0 -k 0 "
-    "-t sample) and put its data/train/*.json and data/test/*.json into femnist/train and femnist/test in one of these "
-    "folders, or name a folder with data.path or EDGEFL_DATA"
-)
+HELP = help_of("femnist")
 
 
 class Femnist(Dataset):

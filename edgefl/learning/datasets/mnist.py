@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from edgefl.learning.datasets.base import Arrays, Data, Dataset, find
+from edgefl.learning.datasets.base import Arrays, Data, Dataset, find, help_of
 from edgefl.learning.datasets.idx import read_raw
 from edgefl.learning.datasets.npz import checked, read_npz
 
@@ -20,7 +20,7 @@ class Mnist(Dataset):
 
     def load(self) -> Data:
         """Read torchvision's raw files or mnist.npz; standardised with 0.1307 and 0.3081."""
-        arrays = raw_or_npz(self.path, "MNIST", "mnist.npz")
+        arrays = raw_or_npz(self.path, "mnist", "MNIST/raw")
         return Data(**arrays, classes=CLASSES, mean=0.1307 * 255, std=0.3081 * 255)
 
 
@@ -29,24 +29,16 @@ class FashionMnist(Dataset):
 
     def load(self) -> Data:
         """Read torchvision's raw files or fashion_mnist.npz; standardised with 0.2861 and 0.3530."""
-        arrays = raw_or_npz(self.path, "FashionMNIST", "fashion_mnist.npz")
+        arrays = raw_or_npz(self.path, "fashion_mnist", "FashionMNIST/raw")
         return Data(**arrays, classes=CLASSES, mean=0.2861 * 255, std=0.3530 * 255)
 
 
-def raw_or_npz(path: Path | None, name: str, npz: str) -> Arrays:
-    """Return the arrays of the four files in torchvision's folder of this `name`, or of a file `npz`."""
-    what = (
-        f"Put {npz} (train_x, train_y, test_x, test_y), or torchvision's folder {name}/raw with the four files "
-        f"{', '.join(RAW.values())}, into one of these folders, or name a folder with data.path or EDGEFL_DATA"
-    )
+def raw_or_npz(path: Path | None, name: str, folder: str) -> Arrays:
+    """Return a dataset's arrays from the four files in torchvision's folder, or from its .npz file."""
+    what = help_of(name)
     first = RAW["train_x"]  # stands for all four: `read_raw` tells which one is missing
-    found = find(
-        path,
-        [f"{name}/raw/{first}", f"{name}/raw/{first}.gz", npz],
-        what,
-        [first, f"{first}.gz"],
-        fetched_as=npz.removesuffix(".npz"),
-    )
+    candidates = [f"{folder}/{first}", f"{folder}/{first}.gz", f"{name}.npz"]
+    found = find(path, candidates, what, [first, f"{first}.gz"], fetched_as=name)
     if found.suffix == ".npz":
         return read_npz(found, CLASSES)
     return checked(read_raw(found.parent, RAW, what), found.parent, CLASSES)

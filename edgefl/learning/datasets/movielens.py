@@ -10,16 +10,13 @@ from pydantic import Field, NonNegativeInt
 
 from edgefl.core.errors import InputError
 from edgefl.core.files import read_bytes
-from edgefl.learning.datasets.base import Array, Arrays, Data, Dataset, find, generator
+from edgefl.learning.datasets.base import Array, Arrays, Data, Dataset, find, generator, help_of
 from edgefl.learning.datasets.cache import cached
 
 USERS = 6040  # in ml-1m, numbered from 1
 GENDERS = ("F", "M")
 AGES = ("1", "18", "25", "35", "45", "50", "56")  # groups, by their first year
-HELP = (
-    "Unpack https://files.grouplens.org/datasets/movielens/ml-1m.zip into one of these folders, so that it holds "
-    "ml-1m/ratings.dat and ml-1m/users.dat, or name a folder with data.path or EDGEFL_DATA"
-)
+HELP = help_of("movielens")
 PROFILE = 5  # user, gender, age, occupation, zip code
 TEST_NEGATIVES = 99  # films among which a user's last one is ranked, as in the FedEve paper
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from edgefl.core.errors import InputError
 from edgefl.core.files import check_plain
-from edgefl.learning.datasets.base import Arrays, Data, Dataset, find, standardisation
+from edgefl.learning.datasets.base import Arrays, Data, Dataset, find, help_of, standardisation
 from edgefl.learning.datasets.cache import cached
 from edgefl.learning.datasets.npz import checked, read_npz
 
@@ -15,10 +15,7 @@ CLASSES = 10
 MEANS = (0.4377, 0.4438, 0.4728)  # of each channel, on the scale of 0 to 1
 STDS = (0.1980, 0.2010, 0.1970)
 FILES = {"train": "train_32x32.mat", "test": "test_32x32.mat"}
-HELP = (
-    "Put train_32x32.mat and test_32x32.mat of http://ufldl.stanford.edu/housenumbers, or svhn.npz (train_x, train_y, "
-    "test_x, test_y), into one of these folders (or its folder svhn), or name a folder with data.path or EDGEFL_DATA"
-)
+HELP = help_of("svhn")
 
 
 class Svhn(Dataset):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from edgefl.core.errors import InputError
 from edgefl.core.files import read_bytes
-from edgefl.learning.datasets.base import Data, Dataset, find, standardisation
+from edgefl.learning.datasets.base import Data, Dataset, find, help_of, standardisation
 from edgefl.learning.datasets.images import Files, class_names, images_by_class, read_images
 from edgefl.learning.datasets.npz import read_npz
 
@@ -12,11 +12,7 @@ MEANS = (0.4802, 0.4481, 0.3975)  # of each channel, on the scale of 0 to 1
 STDS = (0.2770, 0.2691, 0.2821)
 MOST_CLASSES = 200
 ANNOTATIONS = "val_annotations.txt"
-HELP = (
-    "Unpack http://cs231n.stanford.edu/tiny-imagenet-200.zip into one of these folders, so that it holds "
-    "tiny-imagenet-200/train and tiny-imagenet-200/val, or put tiny_imagenet.npz (train_x, train_y, test_x, test_y) "
-    "there, or name a folder with data.path or EDGEFL_DATA"
-)
+HELP = help_of("tiny_imagenet")
 
 
 class TinyImageNet(Dataset):
