@@ -22,6 +22,7 @@ def _measure(options: argparse.Namespace) -> int:
     from edgefl.learning.torch_device import choose_device
     from edgefl.measuring import measurement, power
     from edgefl.measuring.networks import chosen
+    from edgefl.measuring.power.source import NO_POWER
 
     def tell(line: str) -> None:
         if not options.quiet:
@@ -40,6 +41,9 @@ def _measure(options: argparse.Namespace) -> int:
         networks, options.device_name, seconds=options.seconds, device=device, source=source, tell=tell
     )
     tell(f"throttling: {throttling}")
+    without = sum(row.joules is None for row in rows)
+    if without and source.scope != NO_POWER:
+        tell(f"power: its readings do not cover {without} of {len(rows)} rows")
     facts = measurement.provenance(device, source.scope, throttling)
     files = measurement.write(here / options.out, rows, networks, facts)
     log, counts = map(as_typed, files)

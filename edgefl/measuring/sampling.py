@@ -5,11 +5,9 @@ import time
 from typing import Self
 
 import numpy as np
+from scipy.integrate import cumulative_trapezoid
 
-from edgefl.core.arrays import Floats
 from edgefl.measuring.power.source import NotThere, Source
-
-PERIOD_S = 0.1
 
 
 class Sampler:
@@ -20,7 +18,7 @@ class Sampler:
         period_s: between two readings.
     """
 
-    def __init__(self, source: Source, period_s: float = PERIOD_S) -> None:
+    def __init__(self, source: Source, period_s: float = 0.1) -> None:
         self._source = source
         self._period_s = period_s
         self._series: list[tuple[float, float]] = []
@@ -53,12 +51,11 @@ class Sampler:
 
         Powers are integrated by the trapezoidal rule.
         """
-        moments_s, readings = np.array(self._series, dtype=np.float64).reshape(-1, 2).T
-        ends_s: Floats = np.array([began_s, began_s + seconds])
-        if not len(moments_s) or ends_s[0] < moments_s[0] or ends_s[1] > moments_s[-1]:
+        if not self._series:
             return None
-        joules = readings
+        moments_s, joules = np.array(self._series).T
         if not self._source.is_energy:
-            pieces = np.diff(moments_s) * (readings[1:] + readings[:-1]) / 2
-            joules = np.concatenate([[0.0], np.cumsum(pieces)])
-        return float(np.diff(np.interp(ends_s, moments_s, joules)).item())
+            joules = cumulative_trapezoid(joules, moments_s, initial=0)
+        ends_s = [began_s, began_s + seconds]
+        found = float(np.diff(np.interp(ends_s, moments_s, joules, left=np.nan, right=np.nan)).item())
+        return None if np.isnan(found) else found

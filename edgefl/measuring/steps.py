@@ -18,12 +18,13 @@ def steps_of(module: nn.Module, sizes: Sequence[int], device: str, *, train: boo
         device: of torch.
         train: by SGD.
     """
-    module.to(device).train(train)
+    module.to(device)
     samples = torch.randn(*sizes, device=device)
     labels = torch.zeros(sizes[0], dtype=torch.long, device=device)
     optimiser = torch.optim.SGD(module.parameters(), lr=RATE)
 
     def take(steps: int) -> None:
+        module.train(train)  # each time, as other steps may share the network
         with torch.set_grad_enabled(train):
             for _ in range(steps):
                 outputs = module(samples)

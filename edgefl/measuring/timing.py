@@ -1,6 +1,5 @@
-"""Times of steps: a warm-up until they settle, then repeats, and whether the later ones are slower."""
+"""Times of steps: a warm-up until they settle, and whether later ones are slower."""
 
-import math
 from collections.abc import Callable, Sequence
 from statistics import median
 from typing import NamedTuple
@@ -35,8 +34,8 @@ class Stopwatch(NamedTuple):
         self.take(steps)
         return Repeat(began_s, self.clock() - began_s, steps)
 
-    def repeats(self, seconds: float) -> list[Repeat]:
-        """Return repeats that take at least `seconds` together, after a warm-up that takes little more than that."""
+    def settled(self, seconds: float) -> Repeat:
+        """Return the last block of a warm-up, after which times have settled; it takes little more than `seconds`."""
         block = self.timed(1)
         spent_s = block.seconds
         settled = False
@@ -45,8 +44,7 @@ class Stopwatch(NamedTuple):
             block = self.timed(2 * block.steps)
             spent_s += block.seconds
             settled = block.step_s > (1 - SETTLED) * last_s and block.seconds > seconds / ROUNDS / 2
-        steps = math.ceil(seconds / ROUNDS / block.step_s)
-        return [self.timed(steps) for _ in range(ROUNDS)]
+        return block
 
 
 def spread(times_s: Sequence[float]) -> float:

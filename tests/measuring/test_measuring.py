@@ -1,6 +1,7 @@
 """Measurements by a clock that steps move."""
 
 import math
+from itertools import count, product
 
 import pytest
 from calibration_cases import LAW, step_s
@@ -32,22 +33,19 @@ class Machine:
             self.now_s += self.time_s(self.taken)
             self.taken += 1
 
-    def repeats(self, seconds):
-        return Stopwatch(self.take, lambda: self.now_s).repeats(seconds)
+    def settled(self, seconds):
+        return Stopwatch(self.take, lambda: self.now_s).settled(seconds)
 
 
-def test_repeats_begin_when_times_have_settled_and_last_as_long_as_asked():
-    found = Machine(lambda taken: 0.001 * (1 + 9 * math.exp(-taken / 5))).repeats(2.0)
-    assert len(found) == ROUNDS
-    assert sum(one.seconds for one in found) == pytest.approx(2.0, rel=0.01)
-    assert [one.step_s for one in found] == pytest.approx([0.001] * ROUNDS)
-    assert found[1].began_s == pytest.approx(found[0].began_s + found[0].seconds)
+def test_a_warm_up_ends_when_times_have_settled():
+    block = Machine(lambda taken: 0.001 * (1 + 9 * math.exp(-taken / 5))).settled(2.0)
+    assert block.step_s == pytest.approx(0.001)
+    assert block.seconds > 0.2
 
 
-def test_a_warm_up_that_never_settles_and_steps_longer_than_asked_come_to_an_end():
+def test_a_warm_up_that_never_settles_comes_to_an_end():
     machine = Machine(lambda taken: 10 * 0.9**taken)
-    assert [one.steps for one in machine.repeats(1.0)] == [1] * ROUNDS
-    assert machine.taken == 1 + ROUNDS
+    assert (machine.settled(1.0).steps, machine.taken) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -69,9 +67,11 @@ def measured(networks, time_s, seconds=1.0):
     told = []
 
     def steps_of(counts, sizes, device, *, train):
-        whole_s = time_s(counts, sizes[0])
-        machine.time_s = lambda _taken: whole_s if train else whole_s / 3
-        return machine.take
+        def take(steps):
+            machine.time_s = lambda _taken: time_s(counts, sizes[0]) / (1 if train else 3)
+            machine.take(steps)
+
+        return take
 
     rows, throttling = measure(
         [network._replace(make=lambda counts=network.counts: counts) for network in networks],
@@ -93,7 +93,7 @@ def test_the_ladder_tells_a_law_back(tmp_path):
     law = {key: number * factor for (key, number), factor in zip(LAW.items(), factors, strict=True)}
     networks = chosen((), None, ())
     rows, _, told = measured(networks, lambda counts, size: step_s(law, NetworkCounts(counts), size))
-    assert len(told) == 2 * sum(len(network.batch_sizes) for network in networks) + 1
+    assert len(told) == 4 * sum(len(network.batch_sizes) for network in networks)
     log, counts = write(tmp_path, rows, networks, FACTS)
     (device,) = calibrate(log, counts).fitted.types.values()
     assert device.law.untold == []
@@ -104,13 +104,16 @@ def test_the_ladder_tells_a_law_back(tmp_path):
 def test_files_are_those_that_a_calibration_reads(tmp_path):
     rows, throttling, told = measured(SMALL, lambda _counts, size: 0.01 * size, seconds=0.99)
     log, counts = write(tmp_path, rows, SMALL, FACTS)
-    assert told[0] == "a, batch 2, train: 0.02 s a step, ±0.0%"
+    assert (told[0], told[-1]) == (
+        "a, batch 2, train: about 0.02 s a step",
+        "b, batch 2, evaluate: 0.006667 s a step, ±0.0%",
+    )
     assert throttling.startswith("no setting became slower")
     rows = read_log(log)
-    assert [row.phase for row in rows] == [*(["train"] * 5), *(["evaluate"] * 5)] * 2 + ["train"] * 5
+    assert [(row.network, row.phase) for row in rows] == [*product("ab", ("train", "evaluate"))] * ROUNDS
     assert (rows[0].batch_size, rows[0].steps, rows[0].samples) == (2, 10, 20)
     assert rows[0].seconds == pytest.approx(0.2)
-    assert [row.round for row in rows if (row.network, row.phase) == ("a", "train")] == [*"123456789", "10"]
+    assert [row.round for row in rows if (row.network, row.phase) == ("a", "train")] == [*"12345"]
     assert read_counts(counts) == dict.fromkeys("ab", NetworkCounts(SMALL[0].counts, kind="other"))
     assert read_provenance(log) == FACTS
     with pytest.raises(InputError, match=r"log.csv: exists: choose another folder, or add --overwrite"):
@@ -121,10 +124,11 @@ def test_files_are_those_that_a_calibration_reads(tmp_path):
         check_folder(tmp_path, overwrite=True)
 
 
-def test_a_network_that_becomes_slower_is_told_by_its_last_repeats():
-    times_s = iter([0.02, 0.02, 0.02, 0.02, 0.03])
-    _, throttling, _ = measured(SMALL, lambda _counts, _size: next(times_s))
-    assert throttling.startswith("1 of 4 settings became slower, most by 50% (a, batch 2, train)")
+def test_networks_that_become_slower_are_told():
+    warm = 15 + 31 + 3 * (11 + 31)  # steps: warm-ups, and three rounds
+    taken = count()
+    _, throttling, _ = measured(SMALL[:1], lambda _counts, _size: 0.02 if next(taken) < warm else 0.03, seconds=0.99)
+    assert throttling.startswith("2 of 2 settings became slower, most by 50% (a, batch 2, train)")
 
 
 def test_a_board_is_named_by_its_device_tree(tmp_path):

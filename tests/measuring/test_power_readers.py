@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from edgefl.core.errors import InputError
 from edgefl.measuring.power import SOURCES, ina3221, meter_file, opened, rapl, tegrastats, zeus
 from edgefl.measuring.power.source import NotThere, Source, chosen_rails
 from edgefl.measuring.sampling import Sampler
@@ -113,29 +112,18 @@ def test_missing_sources_are_named_with_their_remedies(tmp_path, monkeypatch):
     assert [line.partition(":")[0] for line in missing] == list(SOURCES)
 
 
-def meter(path, text):
-    path.write_text(text)
-    return meter_file.source(path).rows()
-
-
-def test_rows_of_a_meter_are_in_the_order_of_time(tmp_path):
-    ordered = [(1796032800.0, pytest.approx(2.0)), (1796032801.0, pytest.approx(4.0))]
-    text = "time,watts\n2026-11-30T10:00:01+00:00,4\n2026-11-30T11:00:00+01:00,2\n"
-    assert meter(tmp_path / "a.csv", text) == ordered
-    assert meter(tmp_path / "a.csv", "time,volts,amperes\n1796032801,5,0.8\n1796032800,5,0.4\n") == ordered
-
-
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    "text",
     [
-        ("time,volts\n1,5\n", "needs a column watts, or volts and amperes"),
-        ("time,watts\n", "has no rows"),
-        ("time,watts\nnoon,5\n", "2: time: must be a timestamp with its zone, or Unix seconds"),
+        "time,watts\n2026-11-30T10:00:01+00:00,4\n2026-11-30T11:00:00+01:00,2\n",
+        "time,volts,amperes\n1796032801,5,0.8\n1796032800,5,0.4\n",
     ],
 )
-def test_faults_of_a_meter_are_told(tmp_path, text, fault):
-    with pytest.raises(InputError, match=fault):
-        meter(tmp_path / "meter.csv", text)
+def test_rows_of_a_meter_are_in_the_order_of_time(tmp_path, text):
+    path = tmp_path / "meter.csv"
+    path.write_text(text)
+    found = meter_file.source(path).rows()
+    assert found == [(1796032800.0, pytest.approx(2.0)), (1796032801.0, pytest.approx(4.0))]
 
 
 @pytest.fixture
