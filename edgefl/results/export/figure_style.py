@@ -3,6 +3,7 @@
 import textwrap
 from typing import Any, NamedTuple
 
+from edgefl.core.words import words_of
 from edgefl.results.report.shared.style import DASHES, RUN_COLOURS
 
 # IEEE's two columns and its page, in inches
@@ -14,19 +15,9 @@ TEXT_LINE_IN = 0.16
 LEGEND_CHARACTERS = 52
 TICK_CHARACTERS = 20
 MOST_TICK_CHARACTERS = 28  # if there is no room for so many lines
-FONT_SIZE = 8
 SMALLEST_FONT_SIZE = 4.5
-STYLE: Any = {  # Matplotlib's type names all of its keys
-    "font.size": FONT_SIZE,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "lines.linewidth": 1.1,
-    "legend.frameon": False,
-    "pdf.fonttype": 42,  # embedded TrueType, as publishers require
-    "savefig.dpi": 600,
-    "text.parse_math": False,  # a $ in a label stands for itself
-}
+STYLE: Any = words_of(__file__, "figure_style.yaml")  # Matplotlib's type names all of its keys
+FONT_SIZE: float = STYLE["font.size"]
 LINE_STYLES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
 MARKERS = ("o", "s", "D", "v")  # filled; open markers and upward triangles have other meanings
 # Without dates and versions the same folders give the same bytes.

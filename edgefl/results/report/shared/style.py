@@ -9,64 +9,30 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from edgefl.core.arrays import Floats
+from edgefl.core.words import words_of
 from edgefl.results.report.shared.read import Run
 
 Figure = dict[str, Any]
 # The spaces of "12 s", "90 %", "± 3", "= 2" and "p < 0.05": no line may end there.
 _NO_LINE_BREAK = re.compile(r"(?<=\d) (?=[\w%±])|(?<=[±=<>]) (?=\d)|(?<=\bp) (?=[=<])")
 
-INK = "#1c2733"
-MUTED = "#5b6875"
-GRID_COLOUR = "#e6eaee"
-AXIS_COLOUR = "#c3cbd3"
-FONT = '-apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", Arial, sans-serif'
-# Time and energy share these colours, so that a device's work looks the same in all stacks. Both directions of the
-# radio are blue, one light and one dark.
-RADIO_DOWN = "#86b8dc"
-COMPUTE = "#e8a33d"
-SETUP = "#8e7cc3"
-RADIO_UP = "#1f5d99"
-IDLE = "#d9dee4"
+_STYLE = words_of(__file__, "style.yaml")
+_COLOURS: dict[str, str] = _STYLE["colours"]
+INK = _COLOURS["ink"]
+MUTED = _COLOURS["muted"]
+GRID_COLOUR = _COLOURS["grid"]
+AXIS_COLOUR = _COLOURS["axis"]
+RADIO_DOWN = _COLOURS["radio_down"]
+COMPUTE = _COLOURS["compute"]
+SETUP = _COLOURS["setup"]
+RADIO_UP = _COLOURS["radio_up"]
+IDLE = _COLOURS["idle"]
+DARK: dict[str, str] = _STYLE["dark"]
+TEMPLATE: Figure = _STYLE["template"]  # for Plotly
 # Okabe and Ito's palette, yellow left out: it vanishes on white.
 RUN_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
 LOGARITHMIC_FROM = 30  # largest over smallest value; a linear axis would squeeze the small ones together
 DASHES = ("solid", "dash", "dot", "dashdot")
-# Charts and tables name the colours of the light page. These are what stands for them on the dark one, where data must
-# be lighter than the ground. White is the card of the page, which shows through.
-DARK = {
-    INK: "#e4e9ee",
-    MUTED: "#a3afbb",
-    GRID_COLOUR: "#2b3540",
-    AXIS_COLOUR: "#4a5663",
-    "#ffffff": "#1a212a",
-    "rgba(255,255,255,0.85)": "rgba(26,33,42,0.85)",
-    RADIO_DOWN: "#a8d3f2",
-    COMPUTE: "#e8a33d",
-    SETUP: "#ac9ddb",
-    RADIO_UP: "#4f94d4",
-    IDLE: "#46515c",
-    # Runs
-    "#0072b2": "#3d9ade",
-    "#d55e00": "#f0803c",
-    "#009e73": "#2bb98f",
-    "#56b4e9": "#8fd3fa",
-    "#4d4d4d": "#b9bec4",
-    # Scales of heat maps and maps: what is much must stand out from the ground, whichever ground it is.
-    "#dbe9f4": "#1d3b58",
-    "#a3cae3": "#27618f",
-    "#1f6aa8": "#93c8ec",
-    "#0b2f5c": "#e4f2fc",
-    "#8c2f6b": "#b0548f",
-    "#2d1452": "#8f6fd0",
-    # Single charts: marks of lost updates, handovers, energy that was used, sizes of data, borders, lines of targets
-    "#b3392f": "#ee7d72",
-    "#6b5b95": "#a393d0",
-    "#c9d5df": "#55626f",
-    "#9fb3c4": "#71879a",
-    "#eef1f4": "#252e38",
-    "#dfe4e9": "#29323c",
-    "#9aa5b1": "#6f7c89",
-}
 _WHITE = "#ffffff"
 _BLACK = "#000000"
 
@@ -213,36 +179,3 @@ def prose(text: str) -> str:
 def spans_decades(values: Floats) -> bool:
     """Return whether values [n] need a logarithmic axis, which has no place for zero."""
     return bool(values.min() > 0 and values.max() > LOGARITHMIC_FROM * values.min())
-
-
-def template() -> Figure:
-    """Return the Plotly template that the page applies to every figure."""
-    axis = {
-        "gridcolor": GRID_COLOUR,
-        "linecolor": AXIS_COLOUR,
-        "zeroline": False,
-        "ticks": "outside",
-        "ticklen": 4,
-        "tickcolor": AXIS_COLOUR,
-        "tickfont": {"color": MUTED},
-        "title": {"font": {"color": MUTED, "size": 13}, "standoff": 10},
-        "automargin": True,  # room for tick labels of any length
-    }
-    layout = {
-        "font": {"family": FONT, "size": 12.5, "color": INK},
-        # The card of the page shows through.
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "margin": {"l": 56, "r": 16, "t": 12, "b": 46},
-        "showlegend": False,  # the page has a key above the chart, which several charts can share
-        "hoverlabel": {
-            "align": "left",
-            "bgcolor": "#ffffff",
-            "bordercolor": AXIS_COLOUR,
-            "font": {"color": INK},
-            "namelength": -1,  # whole names
-        },
-        "xaxis": axis | {"showgrid": False, "showline": True},
-        "yaxis": axis,
-    }
-    return {"layout": layout}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup as Html
 
 from edgefl.results.report.shared.resources import as_json, plotly, resource, scripts
-from edgefl.results.report.shared.style import DARK, on_page, prose, template, text_on
+from edgefl.results.report.shared.style import DARK, TEMPLATE, on_page, prose, text_on
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -47,5 +47,5 @@ def _environment() -> Environment:
     environment.filters |= {"as_json": as_json, "on_page": on_page, "prose": prose, "text_on": text_on}
     environment.globals |= {"plotly": plotly, "resource": resource, "scripts": scripts}
     # What the script of every page needs, beside its figures.
-    environment.globals["look"] = {"template": template(), "dark": DARK}
+    environment.globals["look"] = {"template": TEMPLATE, "dark": DARK}
     return environment

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from edgefl.core.units import BYTES, NO_NUMBER, instead
+from edgefl.core.words import words_of
 from edgefl.results.differing_keys import KEYS_NOT_IN_LABELS
 from edgefl.results.report.shared import describe
 from edgefl.results.report.why.decomposition import Decomposition
@@ -16,21 +17,7 @@ ALIKE = 0.01  # values that differ by less than this part count as equal
 MOST_KEYS = 2  # of more keys only the sections are named
 TRANSFERS = ("download", "upload")
 TEXTS = {"null": "none"}  # a value that is not set
-# The keys of a scenario, by their beginnings, that act on a part. Those of models and algorithms act on transfers
-# through the bytes, which are counted.
-_ON_PARTICIPANTS = ("server.participants", "server.selection", "server.policy", "server.deadline_s", "devices.count",
-                    "devices.groups", "churn")  # fmt: skip
-_ON_TRANSFERS = ("radio", "cells", "mobility", "devices.tx_power_dbm", "devices.power_control", *_ON_PARTICIPANTS)
-ACTS_ON: Mapping[str, Sequence[str]] = {
-    "setup": ("devices.setup_s", "devices.setup_j", *_ON_PARTICIPANTS),
-    "download": _ON_TRANSFERS,
-    "compute": ("training", "model", "data", "devices.cpu_hz", "devices.flops_per_cycle", "devices.capacitance",
-                "devices.cpu_static_w", "devices.power_points", "devices.compute", "devices.dvfs", *_ON_PARTICIPANTS),
-    "upload": _ON_TRANSFERS,
-    "wait": ("server.policy", "server.deadline_s", "cells.backhaul", "radio.access"),
-    "evaluation": ("server.device_evaluation",),
-    "others": (),
-}  # fmt: skip
+ACTS_ON: Mapping[str, Sequence[str]] = words_of(__file__, "acts_on.yaml")  # parts, by the beginnings of keys
 
 
 class Difference(NamedTuple):
@@ -64,7 +51,7 @@ def of_parts(
     for one in keys:
         if NO_NUMBER in (one.own, one.reference):  # a member's own key
             continue
-        if any(_begins(one.key, beginning) for part in parts for beginning in ACTS_ON[part]):
+        if any(_begins(one.key, beginning) and not set(parts).isdisjoint(ACTS_ON[beginning]) for beginning in ACTS_ON):
             acting.append(one)
     if len(acting) > MOST_KEYS:
         sections = dict.fromkeys(one.key.partition(".")[0] for one in acting)
