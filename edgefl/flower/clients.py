@@ -3,6 +3,7 @@
 import traceback
 from collections import Counter
 from copy import copy, deepcopy
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -50,13 +51,14 @@ class Answer(NamedTuple):
     flops: float
 
 
+@dataclass(kw_only=True)
 class Clients:
     """Runs the ClientApp for the devices, one after the other in this process.
 
     A device keeps its context from message to message. Changes by a message count only once the device has computed: a
     device that leaves earlier finds its context unchanged.
 
-    Args:
+    Attributes:
         client_app: the app.
         folder: where its code is.
         run_id: of Flower's run.
@@ -67,29 +69,17 @@ class Clients:
         clock: gives the ClientApp this machine's time.
     """
 
-    def __init__(
-        self,
-        *,
-        client_app: ClientApp,
-        folder: Path,
-        run_id: int,
-        run_config: UserConfig,
-        count: int,
-        operations: Operations,
-        streams: Streams,
-        clock: AppClock,
-    ) -> None:
-        self._client_app = client_app
-        self._folder = folder
-        self._run_id = run_id
-        self._run_config = run_config
-        self._count = count
-        self._operations = operations
-        self._streams = streams
-        self._clock = clock
-        self._contexts: dict[int, Context] = {}
-        self._computed: dict[int, Context] = {}  # contexts after messages whose computing is under way
-        self._messages = Counter[int]()  # by device: how many it has begun to answer
+    client_app: ClientApp
+    folder: Path
+    run_id: int
+    run_config: UserConfig
+    count: int
+    operations: Operations
+    streams: Streams
+    clock: AppClock
+    _contexts: dict[int, Context] = field(default_factory=dict)
+    _computed: dict[int, Context] = field(default_factory=dict)  # after messages whose computing is under way
+    _messages: Counter[int] = field(default_factory=Counter)  # by device: how many it has begun to answer
 
     def answer(self, device: int, message: Message, round_number: int) -> Answer:
         """Run the ClientApp of a device on a message.
@@ -115,18 +105,18 @@ class Clients:
 
         def work() -> Any:
             try:
-                with self._clock.real():
-                    return self._client_app(received, context)
+                with self.clock.real():
+                    return self.client_app(received, context)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # even a `SystemExit`
-                raise RunError(f"{fault_in_app(error, self._folder)} ({where}){_remedy(error)}") from error
+                raise RunError(f"{fault_in_app(error, self.folder)} ({where}){_remedy(error)}") from error
 
-        with seeded(self._streams, device + 1, number):
-            reply, flops = self._operations.of(device, received, work)
+        with seeded(self.streams, device + 1, number):
+            reply, flops = self.operations.of(device, received, work)
         if not isinstance(reply, Message):
             got = type(reply).__name__
-            raise RunError(f"{self._folder}: the ClientApp must return a Message, got {got} ({where})")
+            raise RunError(f"{self.folder}: the ClientApp must return a Message, got {got} ({where})")
         if reply.has_content():
             if trains:
                 _check_finite(reply, f"the update of device {device}")
@@ -142,11 +132,11 @@ class Clients:
         """Return a device's context; a new one has its partition, as in Flower's own simulation."""
         if device not in self._contexts:
             self._contexts[device] = Context(
-                run_id=self._run_id,
+                run_id=self.run_id,
                 node_id=node_of(device),
-                node_config={"partition-id": device, "num-partitions": self._count},
+                node_config={"partition-id": device, "num-partitions": self.count},
                 state=RecordDict(),
-                run_config=dict(self._run_config),
+                run_config=dict(self.run_config),
             )
         return self._contexts[device]
 

@@ -7,6 +7,7 @@ from edgefl.coordination.policies.synchronous import Synchronous
 from edgefl.coordination.selection.uniform import UniformSelection
 from edgefl.coordination.server_section import ServerSection
 from edgefl.core.errors import InputError
+from edgefl.core.words import words_of
 from edgefl.flower.app_folder import AppFolder
 from edgefl.flower.policy import FlowerApp
 from edgefl.scenario import Scenario
@@ -30,8 +31,8 @@ def as_world(scenario: Scenario, app: AppFolder, operations: Said) -> Scenario:
     Raises:
         InputError: the scenario has a key that does not go with a Flower app.
     """
-    for key, remedy in _misfits(scenario, operations):
-        raise InputError(f"{key}: does not go with a Flower app: {remedy}")
+    for key in _misfits(scenario, operations):
+        raise InputError(f"{key}: does not go with a Flower app: {words_of(__file__, 'misfits.yaml')[key]}")
     asked = scenario.server
     if asked.participants is not None or not isinstance(asked.selection, UniformSelection):
         log.warning("server.participants and server.selection: not used, as the ServerApp decides who takes part")
@@ -48,44 +49,29 @@ def with_rounds(scenario: Scenario, rounds: int) -> Scenario:
     return scenario.model_copy(update={"rounds": max(rounds, 1)})
 
 
-def _misfits(scenario: Scenario, operations: Said) -> list[tuple[str, str]]:
+def _misfits(scenario: Scenario, operations: Said) -> list[str]:
+    """Return the keys of `misfits.yaml` that the scenario has."""
     server = scenario.server
     training = scenario.training
-    is_plain = all(hardware.compute.is_plain for hardware in scenario.devices.made_of)
-    # The policy FlowerApp is in the scenario.yaml of an app's results.
-    other_policy = not isinstance(server.policy, (Synchronous, FlowerApp))
-    choosing = "the app chooses participants: leave it out"
-    optimising = "the ClientApp decides how it trains: leave it out"
-    dividing = "the app decides what devices train on: leave it out"
-    unsuitable = (
-        (scenario.sessions is not None, "sessions", "give rounds, and let the app divide its run"),
-        (scenario.stop != Stop(), "stop", "the app decides when it ends: leave it out"),
-        (other_policy, "server.policy", "the ServerApp decides when rounds begin and end: leave it out"),
-        (server.optimiser.decides, "server.optimiser", choosing),
-        (server.csi.known, "server.csi", choosing),
-        (
-            server.device_evaluation is not None,
-            "server.device_evaluation",
-            "the ServerApp asks nodes to evaluate: leave it out",
-        ),
-        (server.departed_state != "kept", "server.departed_state", "a node keeps its context: leave it out"),
-        (training.stragglers is not None, "training.stragglers", "the ClientApp does all of its work: leave it out"),
-        (bool(training.variations), "training.variations", optimising),
-        (bool(training.parameter_groups), "training.parameter_groups", optimising),
-        (scenario.data.redivide is not None, "data.redivide", dividing),
-        (scenario.data.drift is not None, "data.drift", dividing),
-        (scenario.data.validation_share is not None, "data.validation_share", "the app validates: leave it out"),
-        (scenario.report.best_model, "report.best_model", "the app holds the model: leave it out"),
-        (bool(scenario.report.labels_by_round), "report.labels_by_round", dividing),
-        (
-            scenario.devices.dvfs.needs_deadline,
-            "devices.dvfs",
-            "the app has no deadline that devices know: set it to fixed",
-        ),
-        (
-            operations == "app" and not is_plain,
-            "devices.compute",
-            "the app's operations are counted, not their kinds: give --operations world",
-        ),
-    )
-    return [(key, remedy) for holds, key, remedy in unsuitable if holds]
+    unsuitable = {
+        "sessions": scenario.sessions is not None,
+        "stop": scenario.stop != Stop(),
+        # The policy FlowerApp is in the scenario.yaml of an app's results.
+        "server.policy": not isinstance(server.policy, (Synchronous, FlowerApp)),
+        "server.optimiser": server.optimiser.decides,
+        "server.csi": server.csi.known,
+        "server.device_evaluation": server.device_evaluation is not None,
+        "server.departed_state": server.departed_state != "kept",
+        "training.stragglers": training.stragglers is not None,
+        "training.variations": bool(training.variations),
+        "training.parameter_groups": bool(training.parameter_groups),
+        "data.redivide": scenario.data.redivide is not None,
+        "data.drift": scenario.data.drift is not None,
+        "data.validation_share": scenario.data.validation_share is not None,
+        "report.best_model": scenario.report.best_model,
+        "report.labels_by_round": bool(scenario.report.labels_by_round),
+        "devices.dvfs": scenario.devices.dvfs.needs_deadline,
+        "devices.compute": operations == "app"
+        and not all(hardware.compute.is_plain for hardware in scenario.devices.made_of),
+    }
+    return [key for key, holds in unsuitable.items() if holds]

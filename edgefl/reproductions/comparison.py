@@ -269,11 +269,7 @@ def _cell(plan: Plan, planned: PlannedCell, rows: Rows, further: Mapping[tuple[s
     if diverged and tolerance is not None and planned.published is not None and planned.published.number is not None:
         within = False
     return Cell(
-        row=planned.row,
-        column=planned.column,
-        measure=planned.measure,
-        point=planned.point,
-        published=planned.published,
+        **planned._asdict(),
         by_seed=by_seed,
         mean=mean,
         std=std,
