@@ -2,10 +2,15 @@
 
 import csv
 
+from edgefl.reproductions.library import Library
+from edgefl.reproductions.plan import plan
+from edgefl.reproductions.records import Row
+
 START = 8.0
 RATES = {"slow": 0.1, "fast": 0.25}
 CURVATURES = {"flat": 0.5, "steep": 1.0}
 ROUNDS = 4
+DIVERGED = "round 3: the global model diverged"
 
 SCENARIO = f"""\
 rounds: {ROUNDS}
@@ -77,3 +82,25 @@ def write_library(folder, *, published=answer, **recipes):
             writer.writerow(["tried", shape, *(f"{published(shape, rate):.4g}" for rate in RATES)])
         writer.writerow(["not tried", "flat", "1", "2"])
     return folder
+
+
+def planned(folder, text=PARABOLA, scale="full"):
+    """The plan of textbook/table-1, written as this text."""
+    library = Library(write_library(folder, table_1=text))
+    return plan(library, library.load("textbook/table-1"), scale)
+
+
+def exact(run):
+    """The parameter after all rounds of a run."""
+    return answer(run.point["shape"], run.point["rate"])
+
+
+def rows_of(plan, value=exact):
+    """A row for each run, with `last` as a function of the run."""
+    rows = [Row(dict(run.point), run.seed, {"last": str(value(run)), "path": "1 2"}) for run in plan.runs]
+    return {row.key: row for row in rows}
+
+
+def with_divergence(rows, *keys):
+    """The same rows, but the runs of some keys have diverged."""
+    return rows | {key: Row(rows[key].point, rows[key].seed, {}, diverged=DIVERGED) for key in keys}

@@ -4,14 +4,12 @@ import csv
 from dataclasses import replace
 
 import pytest
-from recipe_cases import PARABOLA, answer, write_library
+from recipe_cases import PARABOLA, answer, exact, planned, rows_of, with_divergence, write_library
 
 from edgefl.core.errors import InputError
 from edgefl.reproductions.comparison import compare
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.pages import as_csv
-from edgefl.reproductions.plan import plan
-from edgefl.reproductions.records import Row
 from edgefl.reproductions.remarks import reading_text
 from edgefl.reproductions.texts import order_text, published_text, state_with_notes
 from edgefl.reproductions.web_page import render
@@ -20,19 +18,8 @@ MISPRINT = "misprinted: [{when: {shape: steep}, columns: fast, why: a copy of an
 ORDER = PARABOLA.replace("relative: 0.001", 'orders: ["slow > fast"]')
 
 
-def planned(folder, text, scale="full"):
-    library = Library(write_library(folder, table_1=text))
-    return plan(library, library.load("textbook/table-1"), scale)
-
-
-def rows_of(plan, value=lambda run: answer(run.point["shape"], run.point["rate"])):
-    """A row for each run, with `last` as a function of the run."""
-    rows = [Row(dict(run.point), run.seed, {"last": str(value(run))}) for run in plan.runs]
-    return {row.key: row for row in rows}
-
-
 def wrong_when_steep_and_fast(run):
-    return 99 if tuple(run.point.values()) == ("steep", "fast") else answer(run.point["shape"], run.point["rate"])
+    return 99 if tuple(run.point.values()) == ("steep", "fast") else exact(run)
 
 
 # Misprints
@@ -178,10 +165,7 @@ def test_echoed_inputs_do_not_count(tmp_path):
 
 def test_order_that_a_divergence_decides_is_told(tmp_path):
     plan = planned(tmp_path, ORDER)
-    rows = rows_of(plan)
-    key = ("flat", "fast", "1")
-    rows[key] = Row(rows[key].point, 1, {}, diverged="round 3: the global model diverged")
-    found = compare(plan, rows)
+    found = compare(plan, with_divergence(rows_of(plan), ("flat", "fast", "1")))
     assert [order.by_divergence for order in found.orders] == [True, False]
     assert order_text(found.orders[0]) == "holds trivially, as a run diverged"
     assert state_with_notes(found) == "order holds, in part as a run diverged"
@@ -190,18 +174,13 @@ def test_order_that_a_divergence_decides_is_told(tmp_path):
 
 def test_orders_that_divergences_decide_alone_answer_nothing(tmp_path):
     plan = planned(tmp_path, ORDER)
-    rows = {key: row for key, row in rows_of(plan).items() if key[1] == "slow"}
-    lost = [Row(dict(run.point), 1, {}, diverged="round 1: it diverged") for run in plan.runs if run.key not in rows]
-    found = compare(plan, rows | {row.key: row for row in lost})
-    assert found.state == "measured"
+    lost = [run.key for run in plan.runs if run.point["rate"] == "fast"]
+    assert compare(plan, with_divergence(rows_of(plan), *lost)).state == "measured"
 
 
 def test_diverged_run_of_the_better_column_fails_the_order(tmp_path):
     plan = planned(tmp_path, ORDER)
-    rows = rows_of(plan)
-    key = ("flat", "slow", "1")
-    rows[key] = Row(rows[key].point, 1, {}, diverged="round 3: the global model diverged")
-    assert compare(plan, rows).state == "outside tolerance"
+    assert compare(plan, with_divergence(rows_of(plan), ("flat", "slow", "1"))).state == "outside tolerance"
 
 
 def test_scale_without_numbers_keeps_the_orders(tmp_path):

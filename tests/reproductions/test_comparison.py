@@ -3,33 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from recipe_cases import PARABOLA, answer, write_library
+from recipe_cases import DIVERGED, PARABOLA, exact, planned, rows_of, with_divergence
 
 from edgefl.core.errors import InputError
 from edgefl.reproductions.comparison import compare, measured
-from edgefl.reproductions.library import Library
-from edgefl.reproductions.plan import plan
 from edgefl.reproductions.published import printed
 from edgefl.reproductions.records import Row, read_rows, write_rows
 from edgefl.reproductions.texts import mean_text, seeds_text
-
-
-def planned(folder, text=PARABOLA):
-    library = Library(write_library(folder, table_1=text))
-    return plan(library, library.load("textbook/table-1"), "full")
-
-
-def rows_of(plan, value):
-    """A row for each run, with `last` as a function of the point and the seed."""
-    rows = {}
-    for run in plan.runs:
-        row = Row(dict(run.point), run.seed, {"last": str(value(run)), "path": "1 2"})
-        rows[row.key] = row
-    return rows
-
-
-def exact(run):
-    return answer(run.point["shape"], run.point["rate"])
 
 
 @pytest.mark.parametrize("cell", ["inf", "-inf", "1e400", "x", "1 inf", ">inf", "[1, 2]", "1;2"])
@@ -84,7 +64,7 @@ def test_printed_cells(text, form, number, bound):
 
 def test_equal_numbers_are_within(tmp_path):
     plan = planned(tmp_path)
-    found = compare(plan, rows_of(plan, exact))
+    found = compare(plan, rows_of(plan))
     assert found.state == "within tolerance"
     assert found.counts() == (4, 4)
 
@@ -109,7 +89,7 @@ def test_state_counts_runs_until_all_are_measured(tmp_path):
     plan = planned(tmp_path)
     assert compare(plan, {}).state == "not measured"
     assert compare(plan, {}, data_are_here=False).state == "needs data"
-    rows = rows_of(plan, exact)
+    rows = rows_of(plan)
     del rows["flat", "slow", "1"]
     assert compare(plan, rows).state_text == "partly measured (3 of 4 runs), so far within tolerance"
     rows = {key: replace(row, measures={**row.measures, "last": "1e9"}) for key, row in rows.items()}
@@ -139,36 +119,29 @@ def test_bounds_are_compared_as_far_as_they_are_certain(tmp_path, printed_text, 
 @pytest.mark.parametrize(("better", "holds"), [("slow > fast", True), ("fast > slow", False)])
 def test_orders_ask_for_better_columns_within_each_row(tmp_path, better, holds):
     plan = planned(tmp_path, PARABOLA.replace("relative: 0.001", f'orders: ["{better}"]'))
-    found = compare(plan, rows_of(plan, exact))
+    found = compare(plan, rows_of(plan))
     assert [order.holds for order in found.orders] == [holds, holds]
     assert found.holds is holds
 
 
 # Runs that diverged
 
-WHAT = "round 3: the global model diverged"
-
-
-def with_divergence(plan, rows, *keys):
-    """The same rows, but the runs of some keys have diverged."""
-    return rows | {key: Row(rows[key].point, rows[key].seed, {}, diverged=WHAT) for key in keys}
-
 
 def test_a_run_that_diverged_is_measured_and_outside(tmp_path):
     plan = planned(tmp_path)
-    found = compare(plan, with_divergence(plan, rows_of(plan, exact), ("flat", "fast", "1")))
+    found = compare(plan, with_divergence(rows_of(plan), ("flat", "fast", "1")))
     assert (found.runs_done, found.runs_needed, found.state) == (4, 4, "outside tolerance")
     assert found.counts() == (3, 4)
     (cell,) = [cell for cell in found.cells if cell.diverged]
     assert (cell.mean, cell.difference, cell.within) == (None, None, False)
     assert (mean_text(cell), seeds_text(cell, found.seeds)) == ("diverged", "diverged")
     assert len(found.rows) == 3
-    assert [row.diverged for row in found.diverged] == [WHAT]
+    assert [row.diverged for row in found.diverged] == [DIVERGED]
 
 
 def test_cell_with_a_diverged_seed_has_no_mean(tmp_path):
     plan = planned(tmp_path, PARABOLA.replace("seeds: [1]", "seeds: [1, 2, 3]"))
-    rows = with_divergence(plan, rows_of(plan, lambda run: run.seed), ("steep", "fast", "2"))
+    rows = with_divergence(rows_of(plan, lambda run: run.seed), ("steep", "fast", "2"))
     cell = compare(plan, rows).cells[3]
     assert cell.mean is None
     assert mean_text(cell) == "1 of 3 diverged"
@@ -183,17 +156,17 @@ def test_diverged_run_is_worse_than_any_other(tmp_path, column, diverged, holds)
     text = PARABOLA.replace("{kind: column_final, column: parameter}", f"{{kind: column_final, column: {column}}}")
     text = text.replace("tolerance: {relative: 0.001,", "tolerance: {orders: [slow > fast],")
     plan = planned(tmp_path, text)
-    rows = rows_of(plan, exact)
+    rows = rows_of(plan)
     if not diverged:
         del rows["flat", "fast", "1"]
     keys = [("flat", rate, "1") for rate in diverged]
-    assert compare(plan, with_divergence(plan, rows, *keys)).orders[0].holds is holds
+    assert compare(plan, with_divergence(rows, *keys)).orders[0].holds is holds
 
 
 def test_relation_to_a_diverged_run_has_no_value(tmp_path):
     relation = "relations: {gain: {kind: mean_difference, measure: path, to: {rate: slow}}}\ncompare: gain\n"
     plan = planned(tmp_path, PARABOLA + relation)
-    found = compare(plan, with_divergence(plan, rows_of(plan, exact), ("flat", "slow", "1")))
+    found = compare(plan, with_divergence(rows_of(plan), ("flat", "slow", "1")))
     diverged = {(cell.point["shape"], cell.point["rate"]) for cell in found.cells if cell.diverged}
     assert {("flat", "slow"), ("flat", "fast")} == diverged
 
@@ -201,7 +174,7 @@ def test_relation_to_a_diverged_run_has_no_value(tmp_path):
 def test_earlier_rows_lack_a_measure_that_was_added_later(tmp_path):
     """Unlike one of which a run had nothing, such as the rounds to a target when no target was set."""
     plan = planned(tmp_path)
-    rows = rows_of(plan, exact)
+    rows = rows_of(plan)
     earlier = rows["flat", "slow", "1"]
     rows["flat", "slow", "1"] = Row(earlier.point, 1, {"path": "1 2"})
     rows["flat", "fast", "1"] = Row(rows["flat", "fast", "1"].point, 1, {"path": "1 2", "last": ""})
@@ -213,21 +186,11 @@ def test_earlier_rows_lack_a_measure_that_was_added_later(tmp_path):
 
 def test_divergence_is_read_as_it_was_written(tmp_path):
     plan = planned(tmp_path)
-    rows = with_divergence(plan, rows_of(plan, exact), ("flat", "fast", "1"))
+    rows = with_divergence(rows_of(plan), ("flat", "fast", "1"))
     write_rows(tmp_path / "rows.csv", rows.values())
     read = read_rows(tmp_path / "rows.csv", plan.axes)
     assert [row.diverged for row in read.values()] == [row.diverged for row in rows.values()]
     assert compare(plan, read).counts() == (3, 4)
-
-
-def test_rows_are_read_as_they_were_written(tmp_path):
-    plan = planned(tmp_path)
-    rows = rows_of(plan, exact)
-    write_rows(tmp_path / "rows.csv", rows.values())
-    read = read_rows(tmp_path / "rows.csv", plan.axes)
-    assert [(row.point, row.seed, row.measures) for row in read.values()] == [
-        (row.point, row.seed, row.measures) for row in rows.values()
-    ]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Recipes: what their files may say, and what is said of a wrong one, with file and line."""
 
 import pytest
-from recipe_cases import PARABOLA, PRICES, write_library
+from recipe_cases import PARABOLA, PRICES, planned, write_library
 
 from edgefl.core.errors import InputError
 from edgefl.reproductions.checks import check
@@ -16,12 +16,8 @@ def library(tmp_path):
 
 
 def refused(tmp_path, text):
-    def checked():
-        loaded = Library(write_library(tmp_path, table_1=text))
-        scenarios_of(plan(loaded, loaded.load("textbook/table-1"), "full"))
-
     with pytest.raises(InputError) as caught:
-        checked()
+        scenarios_of(planned(tmp_path, text))
     assert len(caught.value.faults) == 1, caught.value.faults
     return caught.value.faults[0].partition("table-1.yaml:")[2]
 
@@ -48,8 +44,7 @@ def test_more_seeds_than_listed_count_on(library, count, seeds):
 
 def test_a_scale_takes_a_part_and_overrides_the_rest(tmp_path):
     text = PARABOLA + "scales: {small: {set: {rounds: 2, training.lr: 0.5}, axes: {shape: [steep]}}}\n"
-    library = Library(write_library(tmp_path, table_1=text))
-    found = plan(library, library.load("textbook/table-1"), "small")
+    found = planned(tmp_path, text, "small")
     assert {cell.point["shape"] for cell in found.cells} == {"steep"}
     scenario = scenario_of(found, found.runs[0])
     assert (scenario.rounds, scenario.training.lr) == (2, 0.5)
@@ -72,8 +67,7 @@ def test_recipe_like_an_unknown_one_is_refused(tmp_path):
 
 def test_cases_override_axes(tmp_path):
     text = PARABOLA + "cases: [{when: {rate: slow, shape: [steep]}, set: {training.lr: 0.4}}]\n"
-    library = Library(write_library(tmp_path, table_1=text))
-    found = plan(library, library.load("textbook/table-1"), "full")
+    found = planned(tmp_path, text)
     rates = {tuple(run.point.values()): scenario_of(found, run).training.lr for run in found.runs}
     assert rates["flat", "slow"] == 0.1
     assert rates["steep", "slow"] == 0.4
@@ -81,24 +75,21 @@ def test_cases_override_axes(tmp_path):
 
 def test_values_that_share_runs_are_run_once(tmp_path):
     text = PARABOLA.replace("    fast: {training.lr: 0.25}\n", "same: {rate: {fast: slow}}\n")
-    library = Library(write_library(tmp_path, table_1=text))
-    found = plan(library, library.load("textbook/table-1"), "full")
+    found = planned(tmp_path, text)
     assert [cell.column for cell in found.cells[:2]] == ["slow", "fast"]
     assert len(found.runs) == 2
 
 
 def test_columns_may_stand_for_several_axes_and_a_measure(tmp_path):
     columns = "columns_as: {slow: {rate: slow, measure: last}, fast: {rate: slow, measure: path}}\n"
-    library = Library(write_library(tmp_path, table_1=PARABOLA.replace("columns: rate\n", columns)))
-    found = plan(library, library.load("textbook/table-1"), "full")
+    found = planned(tmp_path, PARABOLA.replace("columns: rate\n", columns))
     assert [(cell.column, cell.measure) for cell in found.cells[:2]] == [("slow", "last"), ("fast", "path")]
     assert len(found.runs) == 2
 
 
 def test_a_row_may_have_another_measure_than_its_columns_name(tmp_path):
     other = "measures_as: [{when: {shape: steep}, measures: {last: path}}]\n"
-    library = Library(write_library(tmp_path, table_1=PARABOLA + other))
-    found = plan(library, library.load("textbook/table-1"), "full")
+    found = planned(tmp_path, PARABOLA + other)
     measures = {(cell.row["shape"], cell.measure) for cell in found.cells}
     assert measures == {("flat", "last"), ("steep", "path")}
 

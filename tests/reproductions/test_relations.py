@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from recipe_cases import PARABOLA, write_library
+from recipe_cases import PARABOLA, planned
 from scipy.stats import ttest_rel
 
 from edgefl.core.errors import InputError
 from edgefl.reproductions.comparison import compare
-from edgefl.reproductions.library import Library
-from edgefl.reproductions.plan import plan
 from edgefl.reproductions.records import Row
 from edgefl.reproductions.relations import RELATIONS
 
@@ -27,11 +25,6 @@ def text_of(numbers):
 def value(kind, own=OWN, other=OTHER, **keys):
     relation = RELATIONS.load(kind).model_validate({"measure": "path", "to": {"rate": "fast"}, **keys})
     return relation.value(text_of(own), text_of(other))
-
-
-def planned(folder, text=RELATED):
-    library = Library(write_library(folder, table_1=text))
-    return plan(library, library.load("textbook/table-1"), "full")
 
 
 def test_paired_t():

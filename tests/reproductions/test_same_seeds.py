@@ -1,19 +1,16 @@
 """All cells of a table have the same seeds, or are named."""
 
 from comparison_cases import cell, comparison
-from recipe_cases import PARABOLA, write_library
+from recipe_cases import PARABOLA, planned
 
 from edgefl.reproductions.comparison import compare
-from edgefl.reproductions.library import Library
-from edgefl.reproductions.plan import plan
 from edgefl.reproductions.records import Row
 from edgefl.reproductions.remarks import seed_notes
 
 
 def compared(folder, seeds_of, text=PARABOLA):
     """The comparison of rows with some seeds, by shape and rate."""
-    library = Library(write_library(folder, table_1=text))
-    found = plan(library, library.load("textbook/table-1"), "full")
+    found = planned(folder, text)
     rows = {}
     for point in found.points:
         for seed in seeds_of.get(tuple(point.values()), (1,)):

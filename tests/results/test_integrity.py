@@ -138,8 +138,6 @@ def without_digests(folder):
         ("labels.csv", b"device,label,samples\n0,1,-3\n"),
         ("labels.csv", b"device,label,samples\n-1,1,3\n"),
         ("labels.csv", b"device,label,samples\n0,1,nan\n"),
-        ("summary.json", b'{"targets": [5]}'),
-        ("summary.json", b'{"targets": {"a": 1}}'),
     ],
 )
 def test_nonsense_without_digests_is_one_line(name, content, folder):

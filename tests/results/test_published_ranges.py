@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from made_up_rounds import DEVICE
 from radio_cases import DEVICE_W, SERVER_W, STILL, snr_hz
 from server_cases import BASE, POLICIES, run
 
@@ -16,29 +17,8 @@ from edgefl.results.report.run.plausibility import Plausible, line, plausibility
 from edgefl.results.report.shared.read import from_memory, load
 from edgefl.scenario import load as load_scenario
 
-ROW = {
-    "session": 1,
-    "round": 1,
-    "cell": 0,
-    "distance_m": 100.0,
-    "los": True,
-    "pathloss_db": 100.0,
-    "shadowing_db": 0.0,
-    "x_m": 100.0,
-    "y_m": 0.0,
-    "download_s": 0.0,
-    "compute_s": 0.0,
-    "upload_s": 0.0,
-    "wait_s": 0.0,
-    "rx_energy_j": 0.0,
-    "cpu_energy_j": 0.0,
-    "tx_energy_j": 0.0,
-    "idle_energy_j": 0.0,
-    "status": "received",
-    "bytes_down": 0,
-    "bytes_up": 0,
-    "start_s": 0.0,
-}
+ROW = DEVICE | {"round": 1, "start_s": 0.0, "bytes_down": 0, "bytes_up": 0}
+ROW |= dict.fromkeys(["download_s", "compute_s", "upload_s", "wait_s"], 0.0)
 UNITS = ["bit/s/Hz down", "bit/s/Hz up", "nJ/bit sent", "W sending", "W waiting", "Gflop/J", "handovers a minute"]
 
 

@@ -23,13 +23,6 @@ def shares_of_time(run):
 
 
 class TestCriticalPath:
-    def test_time_is_that_of_the_device_that_the_round_waits_for(self):
-        run = a_run([[device(0, 1, 1, 8), device(1, 2, 1, 1)], [device(0, 1, 1, 1), device(1, 1, 7, 2)]])
-        shares = shares_of_time(run)  # device 0 takes 1, 1 and 8 s, then device 1 takes 1, 7 and 2 s
-        assert shares["download"] == pytest.approx(2 / 20)
-        assert shares["compute"] == pytest.approx(8 / 20)
-        assert shares["upload"] == pytest.approx(10 / 20)
-
     def test_devices_that_end_together_share_the_round(self):
         shares = shares_of_time(a_run([[device(0, 0, 2, 8), device(1, 0, 8, 2)]]))
         assert shares["compute"] == pytest.approx(0.5)

@@ -141,11 +141,6 @@ def test_mean_of_few_tests_names_their_number():
     assert texts(compare([REFERENCE, BETTER], ComparisonOptions(last=4)))["Accuracy"][1][2] == "75.00 ± 15.00 % (2)"
 
 
-def test_one_common_test_has_no_t_test():
-    row = compare([REFERENCE, run("short", 0.3)], ComparisonOptions()).rows[1]
-    assert (row["common_tests"], row["paired_p"], row["paired_note"]) == (1, None, "fewer than two common tests")
-
-
 def test_a_run_without_accuracy_has_costs_alone():
     priced = run("priced", None, None, status="interrupted")
     comparison = compare([REFERENCE, priced], ComparisonOptions())
@@ -169,7 +164,6 @@ def test_the_targets_of_all_scenarios_count_once_also_relative_ones():
     [
         (ComparisonOptions(last=0), "compare: last must be > 0, got 0"),
         (ComparisonOptions(initial=-1), "compare: initial must be > 0, got -1"),
-        (ComparisonOptions(targets=[2.0]), "--target 2.0: an accuracy must be > 0 and <= 1: write 0.8 for 80 %"),
         (ComparisonOptions(relative=[np.nan]), "compare: a relative target must be > 0 and <= 1, got nan"),
         (ComparisonOptions(relative=[0.9]), NO_REFERENCE_ACCURACY),
     ],

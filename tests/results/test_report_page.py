@@ -251,7 +251,3 @@ class TestWriting:
         assert "rounds.csv" in first
         assert str(tmp_path / "none") in second
         assert not (tmp_path / "page.html").exists()
-
-    def test_no_folder(self, tmp_path):
-        with pytest.raises(InputError):
-            write([], tmp_path / "page.html")

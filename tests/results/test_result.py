@@ -220,11 +220,6 @@ def test_place_of_a_page(result, folder, tmp_path, monkeypatch):
         edgefl.report([])
 
 
-def test_results_in_memory_and_folders_are_compared(result, folder):
-    table = edgefl.compare([result, folder])
-    assert table["final_accuracy"].tolist() == pytest.approx([result.summary["final_accuracy"]] * 2)
-
-
 @pytest.mark.process
 def test_a_plot_leaves_pyplot_alone(result):
     import matplotlib as mpl

@@ -125,13 +125,6 @@ def test_labels_with_commas_are_quoted():
     assert text.startswith("To 88 %, “SCAFFOLD, 20 MHz” takes 1.53 times as long as FedAvg:")
 
 
-def test_factors_multiply_to_the_ratio():
-    own = decomposition.to_target(SCAFFOLD.runs[0], 0.88).time
-    other = decomposition.to_target(FEDAVG.runs[0], 0.88).time
-    assert (own.count / other.count) * (own.each / other.each) == pytest.approx(own.total / other.total, rel=1e-12)
-    assert own.total / other.total == pytest.approx(6 * 4.04 / (7 * 2.27), rel=1e-12)
-
-
 def test_key_that_differs_is_named_for_the_part_that_it_acts_on():
     narrow = a_method("narrow", 7, 2.0, 0.54, 3.0, radio__bandwidth_hz=50e6)
     text = sentences.of_pair(narrow, FEDAVG, [0.88])
