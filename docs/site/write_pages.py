@@ -48,6 +48,7 @@ def main() -> None:
     calibration_picture.draw(calibrated, IMAGES / "calibration.svg")
     printed_chart.draw_all(library, IMAGES)
     validation.draw(library, IMAGES / "validation.svg")
+    validation.draw(library, ROOT / "packaging" / "paper" / "validation.png")  # journals take no SVG
     print(validation.table(library))
 
 

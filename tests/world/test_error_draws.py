@@ -119,7 +119,7 @@ def test_stated_share_of_new_measurements_lies_inside():
     assert np.mean(inside) == pytest.approx(error_draws.COVERAGE, abs=0.05)
 
 
-def test_what_is_missing_names_the_groups_that_lack_it():
+def test_missing_errors_name_the_groups_that_lack_them():
     groups = [{"name": "a", "share": 0.5, "held_out": {"power": ERROR}}, {"name": "b", "share": 0.5}]
     assert draws(groups=groups, link={"uplink": ERROR}).missing == [
         "times of computing",
@@ -128,7 +128,7 @@ def test_what_is_missing_names_the_groups_that_lack_it():
     ]
 
 
-def test_no_participation_is_no_error():
+def test_round_without_participations_takes_no_energy():
     empty = {name: cells[:0] for name, cells in rows().items()}
     duration_s, energy_j = draws(**COMPUTE).of_round(13.0, 0.0, empty)
     assert set(duration_s) == {13.0}

@@ -172,7 +172,7 @@ def draw(library: Library, path: Path) -> None:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with mpl.rc_context({**STYLE, "svg.hashsalt": "validation", "svg.fonttype": "none"}):
+    with mpl.rc_context({**STYLE, "svg.hashsalt": "validation", "svg.fonttype": "none", "savefig.dpi": 110}):
         figure = Figure(figsize=(PAGE_IN, HEIGHT_IN), layout="constrained", facecolor="white")
         panels = figure.subplots(2, 4).ravel()
         for panel, testbed in zip(panels, TESTBEDS, strict=False):
