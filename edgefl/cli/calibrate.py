@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import add_no_plugins, add_options, as_typed, printable, working_directory
+from edgefl.cli.common import add_options, as_typed, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def add_calibrate(verbs: Any) -> None:
     about = "fit the devices and the radio of a scenario to the log of a testbed (docs/calibration.md)"
     parser = verbs.add_parser("calibrate", help=about, description=about)
     add_options(parser, "calibrate")
-    add_no_plugins(parser)
+    add_options(parser, "no-plugins")
     parser.set_defaults(verb=_calibrate)
 
 

@@ -109,7 +109,7 @@ class _AsTyped(logging.Formatter):
 def add_options(parser: argparse.ArgumentParser | argparse._ArgumentGroup, of: str) -> None:
     """Add those options of a verb, or of one of its groups, that options.csv has: all that need no code."""
     for row in table_of(__file__, "options.csv"):
-        if row["of"] != of:
+        if of not in row["of"].split("|"):
             continue
         settings: dict[str, Any] = {name: text for name, text in row.items() if text and name not in {"of", "option"}}
         if row["type"]:
@@ -120,34 +120,18 @@ def add_options(parser: argparse.ArgumentParser | argparse._ArgumentGroup, of: s
             settings["default"] = DEFAULTS_OF_ACTIONS[row["action"]]()
         if row["nargs"] == "?" and row["option"].startswith("-"):
             settings["const"] = ""  # the option without a value
+        if row["required"]:
+            settings["required"] = True
         parser.add_argument(*row["option"].split(), **settings)
-
-
-def add_overrides(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add the option that replaces keys of a file; `what` is its name in the help."""
-    parser.add_argument(
-        "--set",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        dest="overrides",
-        help=f"replace one key of the {what}, such as radio.bandwidth_hz=50e6; may be repeated",
-    )
 
 
 def add_running(parser: argparse.ArgumentParser) -> None:
     """Add the options of verbs that run something."""
-    add_overrides(parser, "scenario")
     add_options(parser, "running")
-    add_no_plugins(parser)
+    add_options(parser, "no-plugins")
     parser.add_argument("--overwrite", action="store_true", help="replace earlier results in the folder")
     talk = parser.add_mutually_exclusive_group()
     add_options(talk, "running talk")
-
-
-def add_no_plugins(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """Add the option of all verbs that load a scenario, which `edgefl.cli.main` reads."""
-    add_options(parser, "no-plugins")
 
 
 def begin(*, quiet: bool, verbose: int = 0) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from edgefl.cli.common import add_options
 from edgefl.cli.exits import EXIT_DONE
-from edgefl.cli.json_output import add_json, print_json
+from edgefl.cli.json_output import print_json
 
 
 def add_explain(verbs: Any) -> None:
@@ -13,7 +13,7 @@ def add_explain(verbs: Any) -> None:
     about = "explain a key, a member, a result column or a preset: meaning, unit, default, bounds and an example"
     parser = verbs.add_parser("explain", help=about, description=about)
     add_options(parser, "explain")
-    add_json(parser)
+    add_options(parser, "json")
     parser.set_defaults(verb=_explain)
 
 

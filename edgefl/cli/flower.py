@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from edgefl.cli.common import add_no_plugins, add_options, add_overrides, as_typed, begin
+from edgefl.cli.common import add_options, as_typed, begin
 from edgefl.cli.exits import CODE_OF_STATUS
 
 
@@ -13,23 +13,9 @@ def add_flower(verbs: Any) -> None:
     """Add `edgefl flower` and its options."""
     about = "run a Flower app in an emulated world, and write its results to a folder"
     parser = verbs.add_parser("flower", help=about, description=f"{about} (docs/flower.md)")
-    parser.add_argument("app", metavar="APP", type=Path, help="folder of the app, with its pyproject.toml")
-    parser.add_argument(
-        "--world", metavar="SCENARIO.yaml", required=True, help="scenario file: devices, radio, mobility, churn, ..."
-    )
-    parser.add_argument("-o", "--out", metavar="DIR", type=Path, help="result folder (default: results/<app>/seed-<N>)")
-    parser.add_argument("--seed", metavar="N", type=int, help="replace the world's seed")
-    add_overrides(parser, "world")
-    parser.add_argument(
-        "--run-config",
-        metavar="KEYS",
-        default="",
-        help='replace keys of the app\'s configuration, such as "num-server-rounds=5 lr=0.1"',
-    )
     add_options(parser, "flower")
-    add_no_plugins(parser)
-    parser.add_argument("--overwrite", action="store_true", help="replace earlier results in the folder")
-    parser.add_argument("--quiet", action="store_true", help="suppress what the app prints and logs; print no table")
+    add_options(parser, "no-plugins")
+    add_options(parser, "flower end")
     parser.set_defaults(verb=_flower)
 
 
@@ -43,7 +29,7 @@ def _flower(options: argparse.Namespace) -> int:
         options.world,
         overrides=options.overrides,
         seed=options.seed,
-        run_config=options.run_config,
+        run_config=options.run_config or "",
         operations=options.operations,
         out=options.out,
         overwrite=options.overwrite,

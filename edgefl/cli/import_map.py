@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from edgefl.cli.common import add_options, as_typed, working_directory
@@ -15,7 +14,6 @@ def add_import_map(verbs: Any) -> None:
     about = "make a map of path gains for radio.propagation: map, of Sionna RT, DeepMIMO or measurements"
     parser = verbs.add_parser("import-map", help=about, description=f"{about} (docs/channel/maps.md)")
     add_options(parser, "import-map")
-    parser.add_argument("-o", "--out", metavar="FILE", type=Path, required=True, help="the map, such as cell.npz")
     parser.add_argument(
         "--origin",
         metavar=("X", "Y"),

@@ -1,6 +1,5 @@
 """The option `--json`: one document of standard JSON on standard output (docs/command-line.md has its keys)."""
 
-import argparse
 import json
 import math
 import re
@@ -11,13 +10,6 @@ _PLACE = re.compile(r"(?P<place>.+?)(?::(?P<line>\d+))?: (?P<rest>.+)")
 _KEY = re.compile(r"(?P<key>[\w-]+(?:\.[\w-]+)*): (?P<message>.+)")
 _MEANT = re.compile(r'did you mean "?(?P<remedy>[^"?]+)"?\?')
 _REMEDY = re.compile(r": (?P<remedy>(?:write|set|leave|use|remove|name|change|run|choose|give|add|restore)\b.+)")
-
-
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--json`."""
-    parser.add_argument(
-        "--json", action="store_true", help="print one JSON document instead of text (docs/command-line.md)"
-    )
 
 
 def print_json(document: Mapping[str, Any]) -> None:

@@ -9,7 +9,6 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from edgefl.cli.common import (
-    add_no_plugins,
     add_options,
     as_typed,
     begin,
@@ -19,7 +18,7 @@ from edgefl.cli.common import (
     working_directory,
 )
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
-from edgefl.cli.json_output import add_json, print_json
+from edgefl.cli.json_output import print_json
 from edgefl.cli.recipe_forecast import dry_run, needs_as_json
 from edgefl.core.errors import InputError
 
@@ -40,9 +39,9 @@ def add_reproduce(verbs: Any) -> None:
     add_options(parser, "reproduce")
     instead = parser.add_mutually_exclusive_group()
     add_options(instead, "reproduce instead")
-    add_no_plugins(parser)
+    add_options(parser, "no-plugins")
     parser.add_argument("--quiet", action="store_true", help="print no progress and no table")
-    add_json(parser)
+    add_options(parser, "json")
     parser.set_defaults(verb=_reproduce)
 
 

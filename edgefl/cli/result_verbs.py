@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import add_no_plugins, print_or_write, working_directory
+from edgefl.cli.common import add_options, print_or_write, working_directory
 from edgefl.cli.exits import EXIT_DONE
 
 if TYPE_CHECKING:
@@ -19,15 +17,7 @@ def add_report(verbs: Any) -> None:
     """Add `edgefl report` and its options."""
     about = "write one self-contained HTML page about result folders, side by side, or about a sweep"
     parser = verbs.add_parser("report", help=about, description=about)
-    parser.add_argument("folders", metavar="DIR", nargs="+", type=Path, help="result folder, or the folder of a sweep")
-    parser.add_argument(
-        "-o", "--out", metavar="FILE", type=Path, help="page to write (default: DIR/report.html, or report.html)"
-    )
-    parser.add_argument(
-        "--runs", action="store_true", help="for a sweep, also write a linked page for each finished run"
-    )
-    _add_question(parser, "of a sweep: ")
-    _add_choice(parser, ("where",))
+    add_options(parser, "report")
     parser.set_defaults(verb=_report)
 
 
@@ -46,39 +36,7 @@ def add_compare(verbs: Any) -> None:
         "all else equal; or sweeps, or points of sweeps"
     )
     parser = verbs.add_parser("compare", help=about, description=about)
-    parser.add_argument(
-        "folders", metavar="DIR", nargs="+", type=Path, help="result folders, the reference first; or a sweep's folder"
-    )
-    parser.add_argument(
-        "--target",
-        metavar="A|COLUMN<V",
-        action="append",
-        default=[],
-        help="also compare the rounds, time and energy to accuracy A, or until a column of rounds.csv, such as "
-        "test_loss, passes a limit; may be repeated; of a sweep, once",
-    )
-    parser.add_argument("--at", **AT)
-    parser.add_argument(
-        "--relative",
-        metavar="R",
-        type=float,
-        action="append",
-        default=[],
-        help="the same for R times the reference's best accuracy, such as 0.97; may be repeated",
-    )
-    parser.add_argument("--last", metavar="N", type=int, default=50, help="average over the last N tests (default: 50)")
-    parser.add_argument(
-        "--initial",
-        metavar="N",
-        type=int,
-        default=10,
-        help="average over the first N rounds of a session (default: 10)",
-    )
-    _add_choice(parser, ("where", "facet", "baseline", "measure"))
-    parser.add_argument(
-        "--format", choices=("table", "csv", "json", "markdown", "latex"), default="table", help="form of the output"
-    )
-    parser.add_argument("-o", "--out", metavar="FILE", type=Path, help="file to write (default: standard output)")
+    add_options(parser, "compare")
     parser.set_defaults(verb=_compare)
 
 
@@ -104,32 +62,8 @@ def _compare(options: argparse.Namespace) -> int:
     return print_or_write(formatted(compared, options.format), options.out)
 
 
-AT: Mapping[str, str] = {
-    "metavar": "END",
-    "help": "count only the rounds that ended by then: 600s, 1.5kJ or 20rounds",
-}
-
-
-def _add_question(parser: Any, of: str) -> None:
-    about = "accuracy, a limit of a column of rounds.csv, such as 'test_loss<0.5', or none: the whole run"
-    parser.add_argument("--target", metavar="A|COLUMN<V|none", help=f"{of}{about}")
-    parser.add_argument("--at", **AT)
-
-
-CHOICES = {
-    "where": ("KEY=V,V", "only the points of a sweep whose key has one of these values; may be repeated"),
-    "facet": ("KEY", "a panel, or a table, for each value of the key; may be repeated"),
-    "rows": ("KEY", "a row of panels, or of a table, for each value of the key"),
-    "columns": ("KEY", "a column of panels, or of a table, for each value of the key"),
-    "baseline": ("LABEL", "compare with this method, value, KEY=V, point or run; may be repeated"),
-    "measure": ("NAME", "time, energy, rounds, accuracy, received, wasted or a column of index.csv; may be repeated"),
-}
-
-
-def _add_choice(parser: Any, names: Sequence[str]) -> None:
-    for name in names:
-        metavar, about = CHOICES[name]
-        parser.add_argument(f"--{name}", metavar=metavar, action="append", default=[], help=about)
+# The options that choose points of a sweep.
+CHOICES = ("where", "facet", "rows", "columns", "baseline", "measure")
 
 
 def _choice(options: argparse.Namespace) -> StudyChoice:
@@ -148,7 +82,6 @@ def add_export(verbs: Any) -> None:
         "(docs/export.md)"
     )
     parser = verbs.add_parser("export", help=about, description=about)
-    parser.add_argument("folders", metavar="DIR", nargs="+", type=Path, help="result folder, or the folder of a sweep")
     parser.add_argument(
         "--format", choices=EXPORT_FORMATS, help="form of the output (default: by the suffix of FILE, such as .csv)"
     )
@@ -161,24 +94,9 @@ def add_export(verbs: Any) -> None:
         if any(form.measures for form in formats):
             about = f"{about}, or a measure's"
         parts.add_argument(f"--{option}", metavar="NAME", help=about)
-    parser.add_argument("--over", metavar="KEY", help="key on the horizontal axis of --figure sweep")
-    _add_question(parser, "of a sweep's figures and tables for papers: ")
-    _add_choice(parser, tuple(CHOICES))
-    parser.add_argument(
-        "--width", choices=("single", "double"), help="columns of a paper that a figure takes: 3.5 or 7.16 inches"
-    )
-    parser.add_argument("--interval", choices=("ci95", "sd"), help="what follows the sign ± and is drawn around means")
-    parser.add_argument(
-        "--license", metavar="NAME", help="licence of the results in ro-crate and croissant, such as CC-BY-4.0"
-    )
-    add_no_plugins(parser)
-    parser.add_argument(
-        "-o",
-        "--out",
-        metavar="FILE",
-        type=Path,
-        help="file to write (default: standard output); a folder for ro-crate, unless its name ends in .zip",
-    )
+    add_options(parser, "export")
+    add_options(parser, "no-plugins")
+    add_options(parser, "export end")
     parser.set_defaults(verb=_export)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgefl.cli.common import add_options, add_running, as_typed, begin, warn_of_implausible, working_directory
 from edgefl.cli.exits import CODE_OF_STATUS, EXIT_DONE
-from edgefl.cli.json_output import add_json, print_json
+from edgefl.cli.json_output import print_json
 from edgefl.core.errors import InputError
 
 if TYPE_CHECKING:  # slow to import, and other verbs do not need them
@@ -43,7 +43,7 @@ def add_run(verbs: Any) -> None:
         dest="pace",
         help="write a checkpoint every N rounds or every N minutes (default: as often as takes 2 %% of the time)",
     )
-    add_json(parser)
+    add_options(parser, "json")
     parser.set_defaults(verb=_run)
 
 

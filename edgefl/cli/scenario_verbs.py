@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgefl.cli.common import (
-    add_no_plugins,
     add_options,
     begin,
     columns,
@@ -18,7 +17,7 @@ from edgefl.cli.common import (
     warn_of_worlds,
 )
 from edgefl.cli.exits import EXIT_DONE
-from edgefl.cli.json_output import add_json, print_json
+from edgefl.cli.json_output import print_json
 from edgefl.core.errors import InputError, Unavailable
 
 if TYPE_CHECKING:
@@ -29,11 +28,11 @@ def add_validate(verbs: Any) -> None:
     """Add `edgefl validate` and its options."""
     about = "check scenario and sweep files, and print every fault with its file and line"
     parser = verbs.add_parser("validate", help=about, description=about)
-    parser.add_argument("files", metavar="FILE", nargs="+", help="scenario or sweep file, or the name of one")
+    add_options(parser, "validate files")
     plugins = parser.add_mutually_exclusive_group()
     add_options(plugins, "validate")
-    add_no_plugins(plugins)
-    add_json(parser)
+    add_options(plugins, "no-plugins")
+    add_options(parser, "json")
     parser.set_defaults(verb=_validate)
 
 
@@ -128,7 +127,7 @@ def add_list(verbs: Any) -> None:
     about = "list algorithms, models and other choices, a line each with its source; or describe one of them"
     parser = verbs.add_parser("list", help=about, description=about)
     add_options(parser, "list")
-    add_json(parser)
+    add_options(parser, "json")
     parser.set_defaults(verb=_list)
 
 

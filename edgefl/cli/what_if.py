@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import add_no_plugins, add_options, as_typed, begin, columns, printable, working_directory
+from edgefl.cli.common import add_options, as_typed, begin, columns, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE
 
 if TYPE_CHECKING:
@@ -18,17 +18,8 @@ def add_what_if(verbs: Any) -> None:
     """Add `edgefl what-if` and its options."""
     about = "price a finished run again with another bandwidth, power, clock, ..., without learning (docs/what-if.md)"
     parser = verbs.add_parser("what-if", help=about, description=about)
-    parser.add_argument("folder", metavar="DIR", type=Path, help="result folder of a finished run")
-    parser.add_argument(
-        "--over",
-        metavar="KEY=VALUES",
-        action="append",
-        required=True,
-        help="a key and its values: a range such as radio.bandwidth_hz=5e6..100e6, with :16 for sixteen of them, or a "
-        "list such as devices.tx_power_dbm=10,17,23; may be repeated, and each key varies separately",
-    )
     add_options(parser, "what-if")
-    add_no_plugins(parser)
+    add_options(parser, "no-plugins")
     parser.add_argument("--quiet", action="store_true", help="print no progress and no table")
     parser.set_defaults(verb=_what_if)
 
