@@ -2,6 +2,7 @@
 
 import csv
 
+from edgefl.reproductions.finished_run import FinishedRun
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.plan import plan
 from edgefl.reproductions.records import Row
@@ -104,3 +105,10 @@ def rows_of(plan, value=exact):
 def with_divergence(rows, *keys):
     """The same rows, but the runs of some keys have diverged."""
     return rows | {key: Row(rows[key].point, rows[key].seed, {}, diverged=DIVERGED) for key in keys}
+
+
+def run_with_table(folder, name, header, rows):
+    """A finished run of which there is one table."""
+    with (folder / name).open("w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    return FinishedRun(folder)

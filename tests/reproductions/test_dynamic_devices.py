@@ -8,19 +8,9 @@ from edgefl.reproductions.comparison import compare
 from edgefl.reproductions.drawing import draw
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.plan import plan
-from edgefl.reproductions.records import Row, read_rows
+from edgefl.reproductions.records import Row
 
 LIBRARY = Library()
-
-
-def compared(name, rows):
-    entry = LIBRARY.load(name)
-    found = plan(LIBRARY, entry, "full")
-    if rows is None:
-        rows = read_rows(LIBRARY.recorded(entry, "full"), found.axes)
-    else:
-        rows = {row.key: row for row in rows}
-    return compare(found, rows)
 
 
 def session(strategy, curve, seed=100):
@@ -36,7 +26,8 @@ def session(strategy, curve, seed=100):
 
 
 def written(name, rows, folder):
-    (path,) = draw(compared(name, rows), folder)
+    found = plan(LIBRARY, LIBRARY.load(name), "full")
+    (path,) = draw(compare(found, {row.key: row for row in rows}), folder)
     with path.open() as file:
         return list(csv.DictReader(file))
 

@@ -1,9 +1,8 @@
 """FedEve's figures: readings with known answers, and pictures of recorded curves."""
 
-import csv
-
 import numpy as np
 import pytest
+from recipe_cases import run_with_table
 
 from edgefl.core.errors import InputError
 from edgefl.reproductions.finished_run import FinishedRun
@@ -16,9 +15,7 @@ HELD = [[1, 1, 3, 0, 10], [1, 1, 8, 0, 30], [1, 2, 3, 0, 10], [1, 2, 5, 1, 10]]
 
 
 def run_with(folder, rows):
-    with (folder / "labels_by_round.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([COLUMNS, *rows])
-    return FinishedRun(folder)
+    return run_with_table(folder, "labels_by_round.csv", COLUMNS, rows)
 
 
 def test_drifts_by_hand(tmp_path):

@@ -94,20 +94,6 @@ def test_a_row_may_have_another_measure_than_its_columns_name(tmp_path):
     assert measures == {("flat", "last"), ("steep", "path")}
 
 
-@pytest.mark.parametrize(
-    ("other", "fault"),
-    [
-        (
-            "{when: {form: steep}, measures: {last: path}}",
-            "steps.csv has no column form",
-        ),
-        ("{when: {shape: steep}, measures: {last: pth}}", 'pth is not a measure (did you mean "path"?)'),
-    ],
-)
-def test_other_measures_of_unknown_rows_are_refused(tmp_path, other, fault):
-    assert fault in refused(tmp_path, PARABOLA + f"measures_as: [{other}]\n")
-
-
 def test_columns_that_are_left_out_name_no_rows(tmp_path):
     """A printed column that the recipe leaves out labels none of its rows."""
     columns = "columns_as: {slow: {rate: slow}}\n"
@@ -170,6 +156,20 @@ def test_a_recipe_may_leave_out_a_scale_of_the_one_whose_runs_it_takes(tmp_path)
         ("training.lr: 0.1", "training.lr: -0.1", 13, "must be >= 0, got -0.1"),
         ("bases/parabola.yaml", "bases/hyperbola.yaml", 7, "does not exist: name a scenario file"),
         ("{relative: 0.001, why: four digits are printed}", "{why: nothing}", 19, "asks nothing"),
+        ("learns: false", "check: small", 20, "check: scales has no small: set check to true, or add it"),
+        ("learns: false", "figure: {kind: pie, y: last}", 20, "figure.kind: must be "),
+        (
+            "learns: false",
+            "measures_as: [{when: {form: steep}, measures: {last: path}}]",
+            20,
+            "steps.csv has no column form",
+        ),
+        (
+            "learns: false",
+            "measures_as: [{when: {shape: steep}, measures: {last: pth}}]",
+            20,
+            'pth is not a measure (did you mean "path"?)',
+        ),
     ],
 )
 def test_faults_are_named_with_their_lines(tmp_path, old, new, line, said):
@@ -193,11 +193,6 @@ def test_unknown_recipe_gets_the_nearest_name(library):
         library.find("textbok")
 
 
-def test_unknown_scale_is_refused(library):
-    with pytest.raises(InputError, match="textbook/table-1: has no scale small; it has full"):
-        plan(library, library.load("textbook/table-1"), "small")
-
-
 @pytest.mark.process
 def test_a_recipe_is_checked_at_the_scale_that_it_names(tmp_path):
     text = PARABOLA.replace("learns: false", "check: small") + "scales: {small: {axes: {shape: [steep]}}}\n"
@@ -206,13 +201,3 @@ def test_a_recipe_is_checked_at_the_scale_that_it_names(tmp_path):
     assert checked.passed
     assert checked.comparison.scale == "small"
     assert {cell.row["shape"] for cell in checked.comparison.cells} == {"steep"}
-
-
-def test_check_at_a_missing_scale_is_refused(tmp_path):
-    said = refused(tmp_path, PARABOLA.replace("learns: false", "check: small"))
-    assert said.endswith("check: scales has no small: set check to true, or add it")
-
-
-def test_figure_of_an_unknown_kind_is_refused(tmp_path):
-    said = refused(tmp_path, PARABOLA + "figure: {kind: pie, y: last}\n")
-    assert said.partition(": ")[2].startswith("figure.kind: must be ")

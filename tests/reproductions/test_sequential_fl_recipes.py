@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from recipe_cases import run_with_table
 
-from edgefl.reproductions.finished_run import FinishedRun
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.plan import PlannedRun, plan
 from edgefl.reproductions.readings.devices import ClassesHeld
@@ -57,6 +57,6 @@ def test_devices_are_visited_in_the_order_of_the_authors_program():
 
 def test_classes_held_by_hand(tmp_path):
     """Device 0 holds two classes, device 2 one, and device 1 none."""
-    rows = ["device,label,samples", "0,0,3", "0,4,1", "0,5,0", "2,1,9"]
-    (tmp_path / "labels.csv").write_text("\n".join(rows) + "\n")
-    assert ClassesHeld().read(FinishedRun(tmp_path)) == {"": 2, "_mean": 1.5}
+    rows = [(0, 0, 3), (0, 4, 1), (0, 5, 0), (2, 1, 9)]
+    run = run_with_table(tmp_path, "labels.csv", ["device", "label", "samples"], rows)
+    assert ClassesHeld().read(run) == {"": 2, "_mean": 1.5}

@@ -203,11 +203,6 @@ def test_a_baseline_is_a_method_a_value_a_point_or_a_run(noisy, baseline, levels
     assert baseline_levels(load(noisy), baseline) == levels
 
 
-def test_an_unknown_baseline_is_one_line(noisy):
-    with pytest.raises(InputError, match=r"--baseline fedprox: is not a value, .* use one of FedAvg, SCAFFOLD"):
-        baseline_levels(load(noisy), ["fedprox"])
-
-
 def test_facets_compare_at_each_value(noisy):
     table = effect_table(load(noisy), StudyChoice(facet=("bandwidth_hz",), measure=("time",), target="none"))
     groups = table.groups
