@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
 from edgefl.core.errors import InputError
-from edgefl.core.files import opened_text
 from edgefl.core.section import nearest
+from edgefl.core.words import table_of
 from edgefl.learning.models import MODELS, Model
 from edgefl.world.compute_law import ForwardCounts
 
 if TYPE_CHECKING:
     from torch import nn
 
-LADDER = Path(__file__).with_name("ladder.csv")
 TORCHVISION = "torchvision.models"
 USUAL_INPUT = "3x32x32"
 USUAL_BATCH_SIZES = (4, 16)
@@ -48,8 +45,7 @@ def chosen(names: Sequence[str], shape: str | None, batch_sizes: Sequence[int]) 
         return [named(name, sizes, batch_sizes or USUAL_BATCH_SIZES) for name in dict.fromkeys(names)]
     if shape:
         raise InputError(f"--input {shape}: the ladder has sizes of its own: add --model NAME")
-    with opened_text(LADDER) as stream:
-        return [_rung(row, batch_sizes) for row in csv.DictReader(stream)]
+    return [_rung(row, batch_sizes) for row in table_of(__file__, "ladder.csv")]
 
 
 def shape_of(text: str) -> tuple[int, ...]:

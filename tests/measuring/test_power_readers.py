@@ -44,13 +44,10 @@ def test_counters_of_processors_add_up_and_begin_again_behind_their_range(tmp_pa
     assert found.read() == pytest.approx((200 + 50) * 1e-6)
 
 
-@pytest.mark.parametrize(
-    ("line", "watts"),
-    [(ORIN_NANO, {"VDD_IN": 4.9}), (NANO, {"POM_5V_IN": 2.013}), ("RAM 1/2MB SWAP 0/3810MB cpu@46C", {})],
-)
-def test_the_input_of_a_jetson_is_the_power_now(line, watts):
-    rails = tegrastats.rails_in(line)
-    assert {name: rails[name] for name in chosen_rails(rails)} == watts
+def test_the_input_of_a_jetson_is_the_power_now():
+    for line, watts in {ORIN_NANO: [4.9], NANO: [2.013], "RAM 1/2MB SWAP 0/3810MB cpu@46C": []}.items():
+        rails = tegrastats.rails_in(line)
+        assert [rails[name] for name in chosen_rails(rails)] == watts
 
 
 @pytest.mark.process
@@ -126,20 +123,15 @@ def test_rows_of_a_meter_are_in_the_order_of_time(tmp_path, text):
     assert found == [(1796032800.0, pytest.approx(2.0)), (1796032801.0, pytest.approx(4.0))]
 
 
-@pytest.fixture
-def sampled():
-    """Samplers of series that a program has noted, in the time of `perf_counter`."""
-
-    def of(series, **options):
-        unix_s = time.time() - time.perf_counter()
-        rows = [(unix_s + moment_s, value) for moment_s, value in series]
-        with Sampler(Source("meter", rows=lambda: rows, **options), period_s=0) as sampler:
-            return sampler
-
-    return of
+def sampled(series, **options):
+    """A sampler of a series that a program has noted, in the time of `perf_counter`."""
+    unix_s = time.time() - time.perf_counter()
+    rows = [(unix_s + moment_s, value) for moment_s, value in series]
+    with Sampler(Source("meter", rows=lambda: rows, **options), period_s=0) as sampler:
+        return sampler
 
 
-def test_energy_of_a_rising_power_is_that_of_the_closed_form(sampled):
+def test_energy_of_a_rising_power_is_that_of_the_closed_form():
     """P(t) = 3 + 2 t: the energy from a to b is 3 (b - a) + b^2 - a^2."""
     ramp = sampled([(moment_s, 3 + 2 * moment_s) for moment_s in (0.0, 0.5, 2.0, 7.0, 10.0)])
     assert ramp.joules(0.5, 6.5) == pytest.approx(3 * 6.5 + 49 - 0.25, rel=1e-3)
