@@ -122,7 +122,7 @@ def _runs_of_sweep(folder: Path, where: Sequence[str]) -> list[ExportedRun]:
     assert study is not None  # noqa: S101 - the folder is a sweep's
     values = swept_values(folder)
     runs = []
-    for row in sorted(row for rows in selected(study, where).finished_rows for row in rows):
+    for row in sorted(selected(study, where).every_finished_row):
         name = study.texts["folder"][row]
         if name not in values:
             raise InputError(f"{folder}/sweep.yaml: lists no point with the folder {name!r}")

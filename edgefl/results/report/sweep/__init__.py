@@ -26,7 +26,7 @@ def run_folders(folder: Path) -> list[Path]:
         InputError: the folder is not a sweep's, one of its files cannot be read, or a run lies outside it.
     """
     study = load(folder)
-    return [study.run_folder(row) for rows in study.finished_rows for row in rows]
+    return [study.run_folder(row) for row in study.every_finished_row]
 
 
 def write(folders: Sequence[Path], out: Path, choice: StudyChoice = NO_CHOICE) -> Path:

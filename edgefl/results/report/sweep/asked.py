@@ -34,7 +34,7 @@ def asked(study: Study, target: str | None = None, at: str | None = None) -> Stu
 
 
 def _with_proposal(study: Study) -> Study:
-    rows = _finished(study)
+    rows = study.every_finished_row
     targets = [target_of(name) for name in study.targets]
     reached = [bool(np.isfinite(study.numbers[f"target_{target.name}_time_s"][rows]).any()) for target in targets]
     shown = instead_of_missed(targets, reached, study.numbers["best_accuracy"][rows].tolist())
@@ -45,13 +45,9 @@ def _with_proposal(study: Study) -> Study:
     return replace(answered, missed=missed_sentence(targets, shown))
 
 
-def _finished(study: Study) -> list[int]:
-    return [row for rows in study.finished_rows for row in rows]
-
-
 def _with(study: Study, question: Question) -> Study:
     """Return a study with the numbers of its finished runs that answer a question."""
-    runs = {row: question.of(load(study.run_folder(row), details=False)) for row in _finished(study)}
+    runs = {row: question.of(load(study.run_folder(row), details=False)) for row in study.every_finished_row}
     numbers = dict(study.numbers)
     if question.end is not None:
         numbers = {"seed": study.numbers["seed"]}

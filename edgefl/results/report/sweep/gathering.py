@@ -131,12 +131,11 @@ def _of_parts_of_one(parts: Sequence[StudyPart], paths: Sequence[str]) -> Study:
             raise InputError(f"{part.name}: {text}, so they cannot be compared")
     joined = _joined(parts, [], [])
     # Parts with different points may use one label for two of them.
-    values = zip(*(joined.texts[column] for column in parts[0].study.key_columns), strict=True)
+    cells_of_runs = list(zip(*(joined.texts[column] for column in parts[0].study.key_columns), strict=True))
     label_of: dict[tuple[str, ...], str] = {}
-    for cells, label in zip(values, joined.texts["point"], strict=True):
+    for cells, label in zip(cells_of_runs, joined.texts["point"], strict=True):
         taken = label in label_of.values()
         label_of.setdefault(cells, f"{label} ({len(label_of) + 1})" if taken else label)
-    cells_of_runs = zip(*(joined.texts[column] for column in parts[0].study.key_columns), strict=True)
     texts = {**joined.texts, "point": [label_of[cells] for cells in cells_of_runs]}
     return study_of(joined.folder, joined.name, paths, texts, joined.numbers)
 

@@ -31,15 +31,14 @@ def pages_of_runs(study: Study, out: Path) -> dict[int, str]:
     if out.parent.resolve() != here:
         return {}
     addresses = {}
-    for rows in study.finished_rows:
-        for row in rows:
-            try:
-                folder = study.run_folder(row)
-            except InputError:  # it lies outside the sweep's folder, so the page must not lead there
-                continue
-            page = (folder / PAGE).resolve()
-            if page.is_file() and page.is_relative_to(here):
-                addresses[row] = _address(page, here)
+    for row in study.every_finished_row:
+        try:
+            folder = study.run_folder(row)
+        except InputError:  # it lies outside the sweep's folder, so the page must not lead there
+            continue
+        page = (folder / PAGE).resolve()
+        if page.is_file() and page.is_relative_to(here):
+            addresses[row] = _address(page, here)
     return addresses
 
 

@@ -100,6 +100,11 @@ class Study:
         return [[row for row in point.rows if status[row] == FINISHED_STATUS] for point in self.points]
 
     @property
+    def every_finished_row(self) -> list[int]:
+        """Return the rows of all finished runs, point by point."""
+        return [row for rows in self.finished_rows for row in rows]
+
+    @property
     def span(self) -> str:
         """The rounds that count, in words."""
         return self.question.end.title if self.question.end else "the whole run"
@@ -123,7 +128,7 @@ class Study:
         known = {column.name for column in INDEX_COLUMNS}
         if all(name in known or name.startswith("target_") for name in self.numbers):
             return SUMMARY
-        for row in [row for of_point in self.finished_rows for row in of_point]:
+        for row in self.every_finished_row:
             folder = self.run_folder(row)
             if (folder / SUMMARY_FILE).is_file():
                 return declared_in(folder, json_of(folder, SUMMARY_FILE))
@@ -144,10 +149,9 @@ class Study:
     @cached_property
     def has_deadline(self) -> bool:
         """Return whether the rounds of the first finished run ended at a deadline, so that its time says little."""
-        rows = [row for of_point in self.finished_rows for row in of_point]
-        if not rows:
+        if not self.every_finished_row:
             return False
-        folder = self.run_folder(rows[0])
+        folder = self.run_folder(self.every_finished_row[0])
         if not (folder / SCENARIO_FILE).is_file():
             return False
         scenario = yaml_of(folder, SCENARIO_FILE, text_of(folder, SCENARIO_FILE))
