@@ -55,6 +55,7 @@ def spread(times_s: Sequence[float]) -> float:
 def slowdown(times_s: Sequence[float]) -> float:
     """Return by how much the later half of times is longer than the earlier one; 0 if their spread may explain it."""
     half = len(times_s) // 2
-    early, late = (times_s[:half], times_s[-half:])
+    early = times_s[:half]
+    late = times_s[-half:]
     slower = median(late) / median(early) - 1
     return slower if slower > max(LEAST_SLOWDOWN, spread(early), spread(late)) else 0.0
