@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from edgefl.learning.algorithms import LocalContext, RunInfo, Updates
+from edgefl.core.words import words_of
+from edgefl.learning.algorithms import ALGORITHMS, LocalContext, RunInfo, Updates
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.steps import initial_state, upload
 
@@ -18,6 +19,15 @@ FULL = [list(range(N))] * 6
 UNIFORM = FedAvg(weighting="uniform")
 CURVATURES = torch.rand(N, D, dtype=torch.float64, generator=torch.manual_seed(1)) + 0.5
 CENTRES = torch.randn(N, D, dtype=torch.float64, generator=torch.manual_seed(2))
+
+VARIANTS = words_of(__file__, "algorithm_variants.yaml")
+SHIPPED = [*({"kind": name} for name in ALGORITHMS.members), *VARIANTS]
+
+
+def shipped(case):
+    """Return the algorithm of an entry of `SHIPPED`."""
+    keys = {key: value for key, value in case.items() if key != "kind"}
+    return ALGORITHMS.load(case["kind"]).model_validate(keys)
 
 
 class Simulation:

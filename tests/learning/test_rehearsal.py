@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 import torch
-from algorithm_cases import digits
+from algorithm_cases import SHIPPED, digits, shipped
 
 import edgefl
 from edgefl.core.plugin_import import shown_file
@@ -14,27 +14,11 @@ from edgefl.learning.algorithms.rehearsal import Rehearsal
 from edgefl.learning.algorithms.watched import Watched
 from edgefl.learning.algorithms.wrapper import Wrapper
 
-VARIANTS = [
-    {"kind": "scaffold", "option": "I"},
-    {"kind": "scaffold", "variant": "ssg_code"},
-    {"kind": "scaffold", "variant": "dyn"},
-    {"kind": "scaffold", "variant": "eve_code"},
-    {"kind": "fedssg", "variant": "paper_main"},
-    {"kind": "fedssg", "variant": "algorithm_1"},
-    {"kind": "fedvra", "variant": "ssg_code"},
-    {"kind": "fedeve", "q": "code"},
-    {"kind": "mifa", "state": "client"},
-    {"kind": "mifa", "wait": True},
-    {"kind": "feddisco", "base": "feddc"},
-    {"kind": "fedavg", "max_participants": 2, "mode": "wait"},
-]
 
-
-@pytest.mark.parametrize("case", [*({"kind": name} for name in ALGORITHMS.members), *VARIANTS], ids=str)
+@pytest.mark.parametrize("case", SHIPPED, ids=str)
 @pytest.mark.parametrize(("dtype", "population"), [(torch.float32, 7), (torch.float64, 2)])
 def test_the_hooks_of_every_shipped_algorithm_return_what_they_must(case, dtype, population):
-    keys = {key: value for key, value in case.items() if key != "kind"}
-    algorithm = ALGORITHMS.load(case["kind"]).model_validate(keys)
+    algorithm = shipped(case)
     Rehearsal(Watched(base=algorithm), population, dtype).play()
 
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from algorithm_cases import PARTIAL, Simulation
+from algorithm_cases import PARTIAL, Simulation, shipped
 from server_cases import presence_trace
 from session_cases import KEYS, SUMS, scalar
 
@@ -25,11 +25,6 @@ TRAINING = {"local_steps": 2, "batch_size": "full", "lr": 0.05, "engine": "seria
 SAMPLES = (1, 2, 3, 4, 5)
 
 # The servers' means
-
-
-def loaded(case):
-    keys = {key: value for key, value in case.items() if key != "kind"}
-    return ALGORITHMS.load(case["kind"]).model_validate(keys)
 
 
 HOLDING = [
@@ -54,7 +49,7 @@ def mean_held(algorithm, clients, left_out=()):
 
 @pytest.mark.parametrize("case", HOLDING, ids=str)
 def test_server_mean_matches_device_state_and_can_drop_it(case):
-    algorithm = loaded(case)
+    algorithm = shipped(case)
     labels = np.arange(10).reshape(5, 2) + 1
     done = Simulation(algorithm, PARTIAL, SAMPLES, labels=labels)
     server = done.states[-1]
@@ -74,7 +69,7 @@ def test_server_mean_matches_device_state_and_can_drop_it(case):
 
 @pytest.mark.parametrize("kind", ["mifa", "fedar", "fedvarp"])
 def test_rows_of_forgotten_devices_are_as_at_the_beginning(kind):
-    algorithm = loaded({"kind": kind})
+    algorithm = shipped({"kind": kind})
     done = Simulation(algorithm, PARTIAL)
     after = forget(algorithm, done.states[-1], np.array([3]), [algorithm.share_in_means(done.clients[3], 1.0)], 5)
     for name in algorithm.device_rows(after["w"]):

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from algorithm_cases import VARIANTS, shipped
 from pydantic import PrivateAttr
 
 from edgefl.core.plugin_import import shown_file
@@ -52,26 +53,9 @@ def test_all_other_shipped_algorithms_conform(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "keys"),
-    [
-        ("scaffold", {"option": "I"}),
-        ("scaffold", {"variant": "ssg_code"}),
-        ("scaffold", {"variant": "dyn"}),
-        ("scaffold", {"variant": "eve_code"}),
-        ("fedssg", {"variant": "paper_main"}),
-        ("fedssg", {"variant": "algorithm_1"}),
-        ("fedvra", {"variant": "ssg_code"}),
-        ("fedeve", {"q": "code"}),
-        ("mifa", {"state": "client"}),
-        ("mifa", {"wait": True}),
-        ("feddisco", {"base": "feddc"}),
-        ("fedavg", {"max_participants": 2, "mode": "wait"}),
-        ("fedavg", {"availability": 0.5}),
-    ],
-)
-def test_variants_conform(name, keys):
-    assert check_shipped(name, **keys).ok
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_variants_conform(variant):
+    assert check_algorithm(shipped(variant)).ok
 
 
 class Documented(FedAvg):
