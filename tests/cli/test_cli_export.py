@@ -13,6 +13,7 @@ from terminals import shown_by
 
 import edgefl
 from edgefl.cli import main
+from edgefl.core.words import words_of
 from edgefl.results.export import EXPORT_TABLES, format_of
 
 CASES = ("synchronous", "overlapping", "sessions")
@@ -163,50 +164,18 @@ def test_rows_are_streamed(folders, monkeypatch):
 
 # Refusals
 
-REFUSED = {
-    "no folder": (["nope", "--format", "csv"], "nope: not a result folder: no such folder"),
-    "one of several": (
-        ["run", "nope", "--format", "json"],
-        "nope: not a result folder: no such folder",
-    ),
-    "no folder, for papers": (["nope", "--format", "latex"], "nope: not a result folder: no such folder"),
-    "no format": (["run"], "export: name a file whose suffix says the format, such as -o x.csv (.csv, .parquet"),
-    "unknown suffix": (["run", "-o", "x.xlsx"], "export: -o x.xlsx: its suffix says no format: name one with --format"),
-    "another suffix": (
-        ["run", "--format", "csv", "-o", "x.PDF"],
-        "-o x.PDF: .pdf is a file of pdf, not csv: change on",
-    ),
-    "unknown format": (["run", "--format", "xlsx"], "invalid choice: 'xlsx' (choose from"),
-    "unknown table": (
-        ["run", "--format", "csv", "--table", "events"],
-        "has none: use rounds, devices,",
-    ),
-    "a table of a timeline": (
-        ["run", "--format", "trace", "--table", "rounds"],
-        "export: --table rounds: not with --format trace: leave it out",
-    ),
-    "a paper's table": (
-        ["run", "--format", "latex", "--table", "devices"],
-        "export: --table devices: not with --format latex: it has --table summary, targets",
-    ),
-    "a figure of a table": (
-        ["run", "--format", "csv", "--figure", "time"],
-        "export: --figure time: not with --format csv: it has --table rounds, devices, phases, device_accuracy",
-    ),
-    "both": (["run", "--format", "csv", "--figure", "time", "--table", "rounds"], "not allowed with argument"),
-    "into a folder": (["run", "--format", "csv", "-o", "."], ".: cannot be written"),
-}
+REFUSED = words_of(__file__, "export_refusals.yaml")
 
 
-@pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED)
-def test_refused(folders, arguments, message, monkeypatch, capsys):
+@pytest.mark.parametrize("wrong", REFUSED.values(), ids=REFUSED)
+def test_refused(folders, wrong, monkeypatch, capsys):
     monkeypatch.chdir(folders[0].parent)
     before = sorted(folders[0].parent.rglob("*"))
-    assert main(["export", *(CASES[0] if one == "run" else one for one in arguments)]) == 2
+    assert main(["export", *(CASES[0] if one == "run" else one for one in wrong["arguments"])]) == 2
     out, error = capsys.readouterr()
     assert out == ""
     assert error.startswith("edgefl: ")
-    assert message in error
+    assert wrong["message"] in error
     assert error.count("\n") == 1
     assert sorted(folders[0].parent.rglob("*")) == before
 

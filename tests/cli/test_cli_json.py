@@ -5,40 +5,14 @@ import pytest
 from edgefl.cli.json_output import fault_as_json
 from edgefl.cli.listing import CATALOGUES
 from edgefl.core.strict_json import strict_json
+from edgefl.core.words import words_of
 
 SMALL = "rounds: 2\ndevices: {count: 4}\n"
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        (
-            "a.yaml:3: radio.bandwidth_hz: must be > 0, got 0",
-            ("a.yaml", 3, "radio.bandwidth_hz", "must be > 0, got 0", None),
-        ),
-        (
-            "dir/a.yaml:1: lr: unknown key at the top: did you mean training.lr?",
-            ("dir/a.yaml", 1, "lr", "unknown key at the top: did you mean training.lr?", "training.lr"),
-        ),
-        (
-            'a.yaml:2: training.momentun: unknown key (did you mean "momentum"?); known: lr',
-            ("a.yaml", 2, "training.momentun", 'unknown key (did you mean "momentum"?); known: lr', "momentum"),
-        ),
-        (
-            'a.yaml:2: radio.slot_s: must be a number, got "1 ms": the key is in s: write 0.001',
-            ("a.yaml", 2, "radio.slot_s", 'must be a number, got "1 ms": the key is in s: write 0.001', "write 0.001"),
-        ),
-        (
-            "a.yaml:4: not valid YAML: the key lr is here twice: remove one",
-            ("a.yaml", 4, None, "not valid YAML: the key lr is here twice: remove one", "remove one"),
-        ),
-        ("a.yaml: cannot be read: No such file", ("a.yaml", None, None, "cannot be read: No such file", None)),
-        ("--set lr=1: lr: unknown key", (None, None, "lr", "unknown key", None)),
-        ("interrupted", (None, None, None, "interrupted", None)),
-    ],
-)
-def test_parts_of_a_fault(line, expected):
-    assert tuple(fault_as_json(line).values()) == expected
+@pytest.mark.parametrize("parts", words_of(__file__, "json_faults.yaml"), ids=lambda parts: parts["fault"])
+def test_parts_of_a_fault(parts):
+    assert {"fault": parts["fault"], **fault_as_json(parts["fault"])} == parts
 
 
 def test_validate(edgefl):

@@ -13,38 +13,9 @@ import pytest
 import yaml
 from fault_library import results
 
-CASES = {
-    "asynchronous learning with arrivals": {
-        "rounds": 12,
-        "data": {"dataset": "digits", "partition": {"kind": "dirichlet", "alpha": 0.3}},
-        "model": {"kind": "fcn", "hidden": [32, 32]},
-        "algorithm": "scaffold",
-        "churn": {"kind": "poisson", "arrivals_per_s": 20, "stay_s": {"exponential": 2.0}},
-        "server": {"participants": 6, "policy": "asynchronous"},
-    },
-    "handovers on a shared band with batteries": {
-        "rounds": 8,
-        "data": {"dataset": "synthetic", "owners": 12, "features": 20, "classes": 5},
-        "model": "logistic",
-        "devices": {"count": 12},
-        "cells": {"layout": "hexagonal", "sites": 7, "radius_m": 100, "handover": {}},
-        "mobility": {"kind": "random_waypoint", "speed_mps": 15},
-        "radio": {
-            "sharing": "processor",
-            "propagation": {"kind": "umi", "out_of_range": "clamp"},
-            "spatial_consistency": True,
-            "bandwidth_hz": 1e6,
-            "transfer": "fast",
-        },
-    },
-    "convolutions": {
-        "rounds": 4,
-        "data": {"dataset": "digits", "partition": "iid"},
-        "model": "cnn_mnist",
-        "devices": {"count": 10},
-        "server": {"participants": 5},
-    },
-}
+from edgefl.core.words import words_of
+
+CASES = words_of(__file__, "determinism.yaml")
 WITHOUT_NUMBA = "import sys\nsys.modules['numba'] = None\n"
 
 

@@ -13,54 +13,14 @@ import edgefl
 from edgefl.cli.listing import CATALOGUES
 from edgefl.core.errors import InputError
 from edgefl.core.plugin_import import Access, NotImported
+from edgefl.core.words import words_of
 from edgefl.learning.algorithms.fednova import FedNova
 from edgefl.learning.record import Pace
 from edgefl.runs.assembly import rehearse
 from edgefl.runs.learning_key import learning_setting
 from edgefl.scenario import load
 
-# The key of a scenario, a shipped member, its keys, and keys of other sections that it needs.
-LEARNED = {
-    "algorithms": ("algorithm", "fednova", {"mu": 0.1}, {}),
-    "models": ("model", "fcn", {"hidden": [4]}, {}),
-    "datasets": ("data.dataset", "synthetic", {}, {}),
-    "partitions": ("data.partition", "dirichlet", {"alpha": 0.5}, {"data.dataset": "digits"}),
-    "drift": ("data.drift", "labels", {"at_round": [2]}, {"data.dataset": "digits"}),
-    "schedules": ("training.lr_schedule", "exponential", {"decay": 0.9}, {}),
-    "initialisation": (
-        "sessions.initialisation",
-        "average",
-        {},
-        {"rounds": None, "sessions.count": 2, "sessions.rounds": 2},
-    ),
-    "losses": ("training.loss", "cross_entropy", {}, {}),
-    "codecs": ("training.codec", "qsgd", {"levels": 4}, {}),
-    "measures": ("report.measures", "f1", {"every": 2}, {}),
-}
-UNLEARNED = {
-    "policies": ("server.policy", "synchronous", {}, {}),
-    "selection": ("server.selection", "round_robin", {}, {}),
-    "mobility": ("mobility", "random_waypoint", {"speed_mps": 20.0}, {}),
-    "churn": ("churn", "bernoulli", {"probability": 0.8}, {}),
-    "dvfs": ("devices.dvfs", "deadline", {"min_cpu_hz": 1e8}, {"server.policy": "deadline", "server.deadline_s": 5.0}),
-    "power_control": ("devices.power_control", "open_loop", {"p0_dbm": -90.0}, {}),
-    "propagation": ("radio.propagation", "uma", {}, {"cells.bs_height_m": 25.0}),
-    "fading": ("radio.fading", "ricean", {}, {}),
-    "rates": ("radio.rate", "mcs", {}, {}),
-    "allocation": ("radio.allocation", "min_makespan", {}, {}),
-    "multiple_access": ("radio.uplink", "orthogonal", {}, {}),
-    "antenna": ("cells.antenna", "tr38901", {}, {}),
-    "errors": ("radio.errors", "outage", {}, {}),
-    "traces": ("radio.trace", "csv", {"path": "link-traces.csv", "assign": "pool"}, {"radio": {}}),
-    "background": ("radio.background", "constant", {"load": 0.3}, {}),
-    "csi": ("server.csi", "perfect", {}, {"server.selection": "best_channel"}),
-    "optimisers": (
-        "server.optimiser",
-        "fedl",
-        {"kappa": 0.1},
-        {"server.csi": "perfect", "radio.allocation": "round_robin"},
-    ),
-}
+LEARNED, UNLEARNED = words_of(__file__, "plugin_kinds.yaml").values()
 
 
 def same(ours, theirs):
