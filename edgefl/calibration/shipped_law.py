@@ -12,8 +12,8 @@ import numpy as np
 from edgefl.core.arrays import Floats
 
 BOARD = "raspberry_pi_4"
-# The law misses networks that were left out of its fit by 9 % on average (benchmarks/compute_law.py), nearly as a normal
-# distribution with this standard deviation does.
+# The law misses networks that were left out of its fit by 9 % on average (benchmarks/compute_law.py), nearly as a
+# normal distribution with this standard deviation does.
 MISS = 0.1
 DEVIATION = 0.5  # of a factor: on a Raspberry Pi 5 networks of small images take up to 1.9 times as long (as above)
 # Four times as long is usual: what a framework does in each layer and step need not follow speeds.

@@ -9,7 +9,6 @@ import numpy as np
 from edgefl.core.units import digits
 from edgefl.results.report.shared.describe import at, known
 from edgefl.results.report.shared.read import Run
-from edgefl.scenario import presets
 from edgefl.world.devices_section import Devices, Hardware
 
 GIGA = 1e9
@@ -18,6 +17,8 @@ GIGA = 1e9
 @cache
 def boards() -> dict[str, float]:
     """Return the median operations a second of the presets of devices."""
+    from edgefl.scenario import presets  # late, as few pages need what it imports
+
     found = {}
     for name in presets.names("devices"):
         keys = {key: presets.read("devices", name)[key] for key in ("cpu_hz", "flops_per_cycle")}

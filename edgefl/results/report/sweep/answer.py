@@ -74,8 +74,8 @@ def _bar_sentences(study: Study, column: EstimateColumn, point: int) -> list[str
     least = quantity(mean - np.hypot(mean - low, of_seeds), column.measure.units)
     most = quantity(mean + np.hypot(high - mean, of_seeds), column.measure.units)
     runs = f"{len(values)} seed{'s' * (len(values) != 1)}"
-    text = f"with a probability of {percent(COVERAGE)} it lies from {least} to {most}"
-    return [f"By the errors of laws on held-out numbers, and by {runs}, {text}."]
+    bar = f"{least} to {most} ({percent(COVERAGE)})"
+    return [f"Its error bar, by the errors of laws on held-out numbers and by {runs}, is {bar}."]
 
 
 def reached_sentence(study: Study, columns: Mapping[str, EstimateColumn], goals: Sequence[Goal]) -> str:
