@@ -12,7 +12,7 @@ def test_groups_name_their_source_or_the_nearest_board_with_one():
     ]
     run = SimpleNamespace(scenario={"devices": {"count": 2, "groups": groups}})
     known, unknown = nearest_board.sentences(run)
-    assert known == "known: 4.0 Gflop/s (source: my log)."
+    assert known == "known: 4 Gflop/s (source: my log)."
     assert unknown == (
-        "unknown: 15.0 Gflop/s, with no source named; the nearest board with one is raspberry_pi_4 with 15.9 Gflop/s."
+        "unknown: 15 Gflop/s, with no source named; the nearest board with one is raspberry_pi_4 with 15.9 Gflop/s."
     )
