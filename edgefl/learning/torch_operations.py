@@ -13,14 +13,6 @@ from torch.utils.flop_counter import flop_registry
 
 from edgefl.core.words import words_of
 
-MOVES = frozenset(  # functions that create, copy or pick elements, and compute nothing; views are known by a flag
-    (
-        "_local_scalar_dense", "_to_copy", "arange", "cat", "clone", "copy", "empty", "empty_like", "empty_strided",
-        "expand_copy", "fill", "flip", "full", "full_like", "gather", "index", "index_put", "index_select",
-        "lift_fresh", "masked_fill", "new_empty", "new_empty_strided", "new_full", "new_ones", "new_zeros", "ones",
-        "ones_like", "repeat", "roll", "scalar_tensor", "scatter", "set", "stack", "zero", "zeros", "zeros_like",
-    )
-)  # fmt: skip
 PER_ELEMENT: dict[str, int] = words_of(__file__, "operations_per_element.yaml")
 
 
@@ -28,7 +20,8 @@ class OperationCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Counts the operations of all that torch computes in a `with` block.
 
     An element-wise function counts 1 for each element of its result, a reduction or a sort 1 for each element that it
-    reads; the functions in PER_ELEMENT count more. Matrix products and convolutions count as in torch's own counter.
+    reads; the functions in PER_ELEMENT count more, or nothing. Matrix products and convolutions count as in torch's own
+    counter.
     """
 
     def __init__(self) -> None:
@@ -68,6 +61,6 @@ def _per_element(function: Any) -> int:
     """Return the operations for each element of an ATen function that is not a product; 0 if it computes nothing."""
     # "aten::clamp_.Tensor" has the namespace, the name, an underscore if it works in place, and the overload.
     name = function.name().partition("::")[2].partition(".")[0].removesuffix("_")
-    if function.is_view or name in MOVES:
+    if function.is_view:
         return 0
     return PER_ELEMENT.get(name, 1)
