@@ -75,7 +75,7 @@ def best_airtime_s(
 
 
 def power_w(bits_per_hz: ArrayLike, unit_snr_w: ArrayLike, airtime_s: ArrayLike) -> Floats:
-    """Return the power with which a message takes an airtime, `P1 (2^(b/t) - 1)`.
+    """Return the power that gives a message its airtime, `P1 (2^(b/t) - 1)`.
 
     Args:
         bits_per_hz: bits to send over the bandwidth, b [bit/Hz].

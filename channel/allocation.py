@@ -35,7 +35,7 @@ class Shares:
 
     Args:
         bandwidth_hz: bandwidth while it is served [n] in Hz.
-        duty: part of the time in which it is served [n], in [0, 1].
+        duty: fraction of the time that it is served [n], in [0, 1].
     """
 
     bandwidth_hz: Floats
@@ -119,7 +119,7 @@ def min_makespan(
     spread: bool = False,
     fading: bool = True,
 ) -> Shares:
-    """Return the bandwidths with which all finish at the same time `T` under their mean rates, the earliest possible.
+    """Return the bandwidths that let all finish together, as early as possible, at `T` under their mean rates.
 
     Solves `sum_k W_k(T) = W`, where `W_k(T)` is the least bandwidth that carries `Z_k` in `T`: bisection over `T` on a
     table of the mean rate, then Newton steps on the mean rate itself.
@@ -245,7 +245,7 @@ def _mean_efficiency(efficiency: Efficiency, fading: bool) -> _MeanEfficiency:  
 def _finishing_together_hz(
     band: float, payload: Floats, snr: Floats, curve: RateCurve, mean_efficiency: _MeanEfficiency
 ) -> Floats:
-    """Return shares [n] for which all finish together.
+    """Return shares [n] that let all finish together.
 
     Transfers so weak that they would end last on any share keep their widest useful share; the others finish together
     on the rest of the band.
@@ -254,12 +254,12 @@ def _finishing_together_hz(
     log_bits = np.log(payload)
 
     def log_alone_s(rows: Rows, share_hz: float) -> Floats:
-        """Return the logarithms of the times that `rows` take, each alone on a share."""
+        """Return the logarithms of the times that `rows` take, each on a share of its own."""
         log_rate = np.interp(log_a[rows] - np.log(share_hz), curve.log_snr, curve.log_rate)
         return np.asarray(log_bits[rows] - log_a[rows] - log_rate)
 
     def least_hz(rows: Rows, log_s: float) -> Floats:
-        """Return the least bandwidths with which `rows` finish in a time, given by its logarithm."""
+        """Return the least bandwidths that let `rows` finish in a time, given by its logarithm."""
         log_snr = np.interp(log_s + log_a[rows] - log_bits[rows], -curve.log_rate, curve.log_snr)
         return np.asarray(np.exp(log_a[rows] - log_snr))
 
@@ -285,7 +285,7 @@ def _finishing_together_hz(
 def _evened(
     share: Floats, band: float, payload: Floats, snr: Floats, curve: RateCurve, mean_efficiency: _MeanEfficiency
 ) -> Floats:
-    """Take Newton steps from shares on which all finish at almost the same time, as long as they get closer.
+    """Take Newton steps from shares that let all finish at almost the same time, as long as they get closer.
 
     The table limits the accuracy of the shares; the steps use the mean rate itself, so that times agree to rounding.
     """
@@ -298,7 +298,7 @@ def _evened(
             break
         best = share
         unevenness = np.ptp(log_s)
-        # Move each time to one common time for which the shares add up to the band.
+        # Move each time to the common one that makes the shares add up to the band.
         lever = share / np.interp(np.log(snr / share), curve.log_snr, curve.gain)  # -d W_k / d ln T
         log_s -= log_s.mean()
         common = (lever @ log_s + share.sum() - band) / lever.sum()

@@ -38,7 +38,7 @@ def equal_finish(
     *,
     spread: bool = False,
 ) -> Shares:
-    """Return the bandwidths with which all end at the same time, the earliest possible for the last one.
+    """Return the bandwidths that let all end at the same time, the earliest possible for the last one.
 
     Solves `sum_k W_k(T) = W`, where `W_k(T)` is the least bandwidth that carries `Z_k` from `r_k` to `T`: bisection
     over T on a table of the rate, then Newton steps on the rate itself.
@@ -92,7 +92,7 @@ class _Transfers:
 
     @property
     def waiting_s(self) -> Floats:
-        """The times [n] by which each is ready before the last one, from which ends count."""
+        """How long each is ready before the last one [n]; ends count from the last one."""
         return np.asarray(self.ready_s.max() - self.ready_s)
 
     def end_s(self, curve: RateCurve, share_hz: Floats | float) -> Floats:
@@ -102,7 +102,7 @@ class _Transfers:
         return np.asarray(np.exp(np.log(self.bits) - log_a - log_rate) - self.waiting_s)
 
     def least_hz(self, curve: RateCurve, log_end_s: float) -> Floats:
-        """Return the least bandwidths [n] with which they end in time, by the table; see `end_s`."""
+        """Return the least bandwidths [n] that let them end in time, by the table; see `end_s`."""
         log_a = np.log(self.snr_hz)
         log_s = np.log(np.exp(log_end_s) + self.waiting_s)
         log_snr = np.interp(log_s + log_a - np.log(self.bits), -curve.log_rate, curve.log_snr)
@@ -150,7 +150,7 @@ def _on_shares(band: float, transfers: _Transfers) -> Floats:
 
 
 def _evened(share: Floats, band: float, transfers: _Transfers, curve: RateCurve) -> Floats:
-    """Take Newton steps from shares with which all end at almost the same time, as long as they get closer.
+    """Take Newton steps from shares that let all end at almost the same time, as long as they get closer.
 
     The table limits the accuracy of the shares; the steps use the rate itself, so that times agree to rounding.
     """
@@ -164,7 +164,7 @@ def _evened(share: Floats, band: float, transfers: _Transfers, curve: RateCurve)
             break
         best = share
         unevenness = np.ptp(end_s)
-        # Move each end to one common end for which the shares add up to the band.
+        # Move each end to the common one that makes the shares add up to the band.
         gain = np.interp(np.log(transfers.snr_hz / share), curve.log_snr, curve.gain)
         lever = share / (gain * sending_s)  # -d W_k / d T
         common_s = (lever @ end_s + share.sum() - band) / lever.sum()

@@ -113,7 +113,7 @@ def _slot_by_slot(noise: Complex, rho: Floats, before: Complex) -> Complex:
 
 
 def advance(gain: ArrayLike, correlation: ArrayLike, slots: ArrayLike, innovation: ArrayLike) -> Complex:
-    """Return the gain of `gauss_markov` after `slots` further slots, exactly in distribution.
+    """Return the gain of `gauss_markov` after `slots` more slots, exactly in distribution.
 
     k steps of an AR(1) process of correlation `rho` are one step of correlation `rho^k`. It bridges the time between a
     download and the upload.

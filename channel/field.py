@@ -2,7 +2,7 @@
 
 A field is a sum of plane waves (the spectral method; Jaeckel et al., "Efficient sum-of-sinusoids based spatial
 consistency for the 3GPP New-Radio channel model", IEEE GLOBECOM Workshops 2018). It is a function of only the position
-and the draws: its value at a spot does not depend on when or in which order it is evaluated. Clauses 7.4.4 and 7.6.3 of
+and the draws: its value at a spot does not depend on when it is evaluated, or in what order. Clauses 7.4.4 and 7.6.3 of
 TR 38.901 specify the correlations.
 """
 

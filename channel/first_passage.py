@@ -261,7 +261,7 @@ def passage(payload: Floats, normal: Floats, lines: Floats) -> Floats:
     Returns:
         Effective samples, [r]; over their worth they are slots.
     """
-    # Start from the normal law alone, t + (v t)^(1/2) z = payload: a quadratic equation in t^(1/2).
+    # Start from the normal law only, t + (v t)^(1/2) z = payload: a quadratic equation in t^(1/2).
     z = normal
     bends = _bends(z)
     v = np.exp(lines[0])

@@ -145,7 +145,7 @@ def _check_inside(inside: Bools, x: Floats, y: Floats, position: Floats) -> None
 
 
 def _cell(coordinates: Floats, along: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Return the cells [n] of an axis in which coordinates [n] lie, and how far in each: from 0 to 1."""
+    """Return the cells [n] of an axis where coordinates [n] lie, and how far in each: from 0 to 1."""
     index = np.clip(np.searchsorted(coordinates, along, side="right") - 1, 0, len(coordinates) - 2)
     lower = coordinates[index]
     return index, (along - lower) / (coordinates[index + 1] - lower)

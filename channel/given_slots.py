@@ -30,7 +30,7 @@ class Passage(NamedTuple):
 def passage(
     payload_bits: ArrayLike, limit_slots: ArrayLike, slot_bits: SlotBits, expected_slots: ArrayLike = np.inf
 ) -> Passage:
-    """Return the slots and bits with which each payload is complete or at its limit.
+    """Return how many slots and bits each payload takes until it is complete or at its limit.
 
     A row's result depends only on its own bits, not on the other rows or on how calls group the slots.
 
@@ -99,7 +99,7 @@ def periodic_passage(payload_bits: float, limit_slots: float, frame_bits: ArrayL
     of_frame = float(total[-1])
     slots = np.inf
     if of_frame > 0:
-        # Whole periods before the one in which the payload ends; an exact fill ends in its last period.
+        # Whole periods before the payload's last one; an exact fill ends in its last period.
         almost = payload * (1.0 - 4.0 * np.finfo(float).eps)
         before = max(np.ceil(almost / of_frame) - 1.0, 0.0)
         rest = almost - before * of_frame

@@ -102,7 +102,7 @@ class LinkAdaptation:
         efficiencies_bps_hz: [m] of the schemes, ascending.
         error_rates: [m, grid] at `grid_db()`, never growing with the SNR.
         target: share of first transmissions that may be lost, in (0, 1).
-        step_db: by which an error lowers the offset.
+        step_db: how much an error lowers the offset.
         transmissions: of a block, at most.
         report_delay_slots: age of the SNR that the transmitter knows, from 0.
         most_offset_db: the largest size of the offset.
@@ -130,7 +130,7 @@ class LinkAdaptation:
 
     @property
     def up_db(self) -> float:
-        """By which a success raises the offset [dB]."""
+        """How much a success raises the offset [dB]."""
         return self.step_db * self.target / (1.0 - self.target)
 
 

@@ -94,7 +94,7 @@ class Steps:
             return float((end_s - begin_s) * self.rate[0])
         if not repeats:
             return self._until(min(end_s, self.end_s)) - self._until(min(begin_s, self.end_s))
-        # Counted from the repetition in which it begins, so that long runs lose no digits.
+        # Counted from the repetition where it begins, so that long runs lose no digits.
         first = np.floor(begin_s / self.end_s)
         last = np.floor(end_s / self.end_s)
         parts = self._until(end_s - last * self.end_s) - self._until(begin_s - first * self.end_s)

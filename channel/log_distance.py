@@ -58,7 +58,7 @@ def shortest_m(
     reference_m: ArrayLike = 1.0,
     reference_loss_db: ArrayLike | None = None,
 ) -> Floats:
-    """Return the distance from which the model holds: nearer, more power would arrive than was sent.
+    """Return the least distance where the model holds: nearer, more power would arrive than was sent.
 
     It is the distance [m] at which the loss is 0 dB, at most the reference distance, of the broadcast shape of the
     arguments, which are those of `path_loss_db`.

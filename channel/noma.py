@@ -16,7 +16,7 @@ from channel._checks import non_negative, positive, require, within
 
 
 def decoding_order(received_w: ArrayLike) -> Ints:
-    """Return the terminals in the order in which they are decoded: the strongest first, equal ones by their places.
+    """Return the terminals in the order of decoding: the strongest first, equal ones by their places.
 
     Args:
         received_w: received powers [W], [..., n].
@@ -44,7 +44,7 @@ def interference_w(received_w: ArrayLike, residual: ArrayLike = 0.0, order: Arra
         I [W], [..., n].
 
     Example:
-        The stronger one is decoded under the power of the weaker one, which is then alone.
+        The stronger one is decoded under the power of the weaker one, which then has no interference.
 
         >>> interference_w([1e-9, 4e-9])
         array([0.e+00, 1.e-09])

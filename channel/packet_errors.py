@@ -12,7 +12,7 @@ from channel import _special
 from channel._arrays import Floats
 from channel._checks import non_negative, ricean_k
 
-STEADY_K = 1e6  # Ricean K from which the SNR counts as constant: it varies by 0.14 %
+STEADY_K = 1e6  # least Ricean K whose SNR counts as constant: it varies by 0.14 %
 
 
 def outage_probability(threshold: ArrayLike, mean_snr: ArrayLike, k_factor: ArrayLike = 0.0) -> Floats:

@@ -60,7 +60,7 @@ def race_at(bps_hz: ArrayLike, payload_bits: ArrayLike, bandwidth_hz: ArrayLike,
     hz_s = non_negative("bandwidth_hz", bandwidth_hz) * positive("slot_s", slot_s)
     payload = non_negative("payload_bits", payload_bits)
     sent = np.cumsum(rates * hz_s[:, None], axis=1)
-    # The slot in which a payload is complete counts in full.
+    # The slot that completes a payload counts in full.
     incomplete_slots = (sent < payload[:, None]).sum(axis=1)
     needed = np.where(payload > 0, incomplete_slots + 1, 0)
     return Race(int(needed.min(initial=sent.shape[1])), needed, sent)

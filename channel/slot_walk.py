@@ -98,7 +98,7 @@ def walk(
         max_slots: limit on the length of a transfer [slots].
         efficiency: spectral efficiency over the SNR of a slot.
         k_factor: Ricean K [1], [n] or a scalar; 0 is Rayleigh fading, infinity none.
-        hold_slots: slots for which each value of h holds; see `walk_until`.
+        hold_slots: number of slots that each value of h holds; see `walk_until`.
 
     Returns:
         Durations [s], [n], and h in the last slot used (`start` where none is), complex [n].

@@ -64,7 +64,7 @@ def _at_one_snr(band: float, snr: Floats, floor_hz: float) -> Floats:
     on_floor = np.arange(snr.size)
     others = np.cumsum(ascending[::-1])[::-1]
     hz_per_snr = (band - on_floor * floor_hz) / others
-    # The right m is the first for which the weakest of the others reaches the floor.
+    # The right m is the first that lets the weakest of the others reach the floor.
     enough = ascending * hz_per_snr >= floor_hz
     first = int(np.argmax(enough))
     if not enough.any():  # by rounding, if the floor is the equal share

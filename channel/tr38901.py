@@ -51,7 +51,7 @@ class Statistics:
 
 @dataclass(frozen=True)
 class Validity:
-    """The ranges in which a model holds: (lowest, highest), ends included.
+    """The ranges where a model holds: (lowest, highest), ends included.
 
     Attributes:
         distance_m: ground distance [m]; distance between the antennas for InH, free space and log-distance.

@@ -167,7 +167,7 @@ def subband_power(
 
 
 class Turns(NamedTuple):
-    """The angles by which the waves of channels [n] turn within a tile; the same in every tile."""
+    """How far the waves of channels [n] turn within a tile, as angles; the same in every tile."""
 
     slot_rad: Floats  # [n, taps, waves] of one slot
     of_slot: Complex  # [n, taps, waves, SIDE]

@@ -75,7 +75,7 @@ def run(
         overwrite: replace the results that are in `out` already.
         resume: continue the run of the same scenario in `out`, or begin it if there is none.
         pace: when checkpoints are written; by default they take at most two per cent of the time.
-        extendable: whether a finished run keeps its last state, from which it can be extended.
+        extendable: whether a finished run keeps its last state, so that it can be extended.
         progress: called with each finished round's row; by default IPython and notebooks show a bar, programs nothing.
 
     Returns:
@@ -280,7 +280,7 @@ def report(
         return report_page.write(found, Path(out), choice)
     folder = found[0]
     if len(found) > 1 or not isinstance(folder, Path) or not is_sweep(folder):
-        raise InputError("report: --runs: writes the pages of the runs of a sweep: name the folder of one sweep alone")
+        raise InputError("report: --runs: writes the pages of the runs of a sweep: name the folder of one sweep only")
     page = report_page.write([folder], Path(out), choice)
     report_page.write_pages_of_runs(folder)
     return report_page.write([folder], page, choice)  # again, with links to the new pages
@@ -380,7 +380,7 @@ def _name(run: str | Path | Result) -> str:
 def _compared(result: Result) -> ComparedRun:
     if result.ledger is None or result.resolved is not None:
         return comparison.compared_run(result.as_run(), _name(result))
-    columns = result.ledger.round_columns()  # a ledger that was filled by hand may have rounds alone
+    columns = result.ledger.round_columns()  # a ledger that was filled by hand may have rounds only
     updates = updates_of(lambda column: metrics.total_of(columns, column))
     curve = metrics.accuracy_curve(columns)
     return ComparedRun(_name(result), result.scenario, result.status, curve, updates=updates, rounds=columns)

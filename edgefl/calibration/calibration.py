@@ -58,7 +58,7 @@ def calibrate(
         counts: a table of what its networks compute.
         hold_out: the rows left out of the fit whose errors are reported (see `holdout.left_out`).
         models: files or names of scenarios whose models are networks of the log, by their names in the log; without
-            these and without a table, times hold for the log's networks alone.
+            these and without a table, times hold only for the log's networks.
 
     Raises:
         InputError: a file cannot be read or is wrong, or `hold_out` or `models` name unknown networks.

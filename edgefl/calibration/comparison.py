@@ -97,7 +97,7 @@ def _transfers_s(rows: Sequence[LogRow], fitted: Fit) -> dict[int, float]:
 
 
 def errors_by_phase(compared: Sequence[Compared]) -> list[PhaseErrors]:
-    """Return the errors of each phase and quantity that has any; of rows left out alone if there are such.
+    """Return the errors of each phase and quantity that has any; only of rows left out if there are such.
 
     Where the training of several networks was left out, the errors of each of them follow.
     """
@@ -132,7 +132,7 @@ def summary(errors: Sequence[PhaseErrors], told: Sequence[str]) -> list[str]:
     """
     if not errors:
         return []
-    title = "Errors of the fit, from which no row was left out:"
+    title = "Errors of the fit to all rows:"
     if len(told) == 1:
         title = f"Errors of a fit without {told[0]}:"
     elif told:

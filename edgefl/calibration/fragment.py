@@ -252,7 +252,7 @@ def _radio(of: Calibrated) -> list[Entry]:
     lost = {"downlink": 1 - down.capacity_bps / capacity_bps, "uplink": 1 - up.capacity_bps / capacity_bps}
     if any(lost.values()):
         shares = ", ".join(f"{way}: {_number(share)}" for way, share in lost.items())
-        entries.append(Entry("overhead", f"{{{shares}}}", "by which one direction is slower"))
+        entries.append(Entry("overhead", f"{{{shares}}}", "how much slower one direction is"))
     if down.access_s or up.access_s:
         value = f"{{downlink: {_number(down.access_s)}, uplink: {_number(up.access_s)}}}"
         entries.append(Entry("access_s", value, "before a message's first bit"))

@@ -64,7 +64,7 @@ class Direction:
         return self.band_hz * self.free_share * share
 
     def on_air(self, share: Floats | float) -> Floats | float:
-        """Return the share of a transfer's time in which a device is served."""
+        """Return the share of a transfer's time that a device is served."""
         if self.in_turn and not self.broadcast:
             return self.time_share * self.free_share * share
         return self.time_share
@@ -162,7 +162,7 @@ class Forecast:
     # Closed forms
 
     def steady_up_snr_hz(self) -> Floats:
-        """Return the `up_snr_hz` [n] with which Shannon's formula predicts uploads.
+        """Return the `up_snr_hz` [n] that Shannon's formula predicts uploads from.
 
         Where only the mean channel is known, mean rates over Rayleigh fading belong to no steady channel. They are
         never below those of one that is weaker by e^-gamma, 2.5 dB, the geometric mean of |h|^2 (by Jensen's

@@ -1,6 +1,6 @@
 """The server's knowledge of its devices: what they reported at registration and in participations that have ended.
 
-A selection sees devices through `ServerView` alone, so it does not know the future, and of channels only what
+A selection sees devices only through `ServerView`, so it does not know the future, and of channels only what
 `server.csi` allows: the `forecast`.
 """
 
@@ -28,7 +28,7 @@ class ServerView:
 
     samples: Ints  # number of samples on the device, as reported at registration
     participations: Ints  # number of participations that have ended, with or without an update
-    last_round: Ints  # the round in which the last one ended, from 1; 0: none has
+    last_round: Ints  # the round where the last one ended, from 1; 0: none has
     round_trip_s: Floats  # from sending the model to receiving the update, by the server's clock; nan: unknown
     energy_j: Floats  # energy of radio and processor in the last participation, as reported; nan: unknown
     battery_j: Floats  # battery level after the last participation, as reported; inf: on mains; nan: unknown

@@ -30,7 +30,7 @@ from edgefl.world.held_out import kind_of_network
 
 LOG_FILE = "log.csv"
 COUNTS_FILE = "counts.csv"
-FIRST_KEY = "edgefl"  # of the provenance, by which edgefl knows its files
+FIRST_KEY = "edgefl"  # of the provenance: edgefl knows its files by it
 IDLE_S = 5.0
 TRAIN = "train"
 
@@ -67,7 +67,7 @@ def measure(
         source: of power.
         tell: gets lines about settings.
         steps_of: see `steps`.
-        clock: by which steps are timed.
+        clock: times the steps.
 
     Raises:
         InputError: a network fails.

@@ -23,7 +23,7 @@ class Hop(NamedTuple):
 class Routes:
     """The paths of least delay between the server and base stations, and of these the fastest.
 
-    A message of b bits that is alone on its path takes the sum of the delays and b over the lowest rate (cut-through).
+    A message of b bits with no other on its path takes the sum of the delays and b over the lowest rate (cut-through).
     """
 
     delay_s: Floats  # [cells]
@@ -31,7 +31,7 @@ class Routes:
     hops: Sequence[tuple[Hop, ...]]  # [cells] away from the server, where the rate is limited
 
     def one_way_s(self, bits: Floats | float, cell: Ids | int | slice = slice(None)) -> Floats:
-        """Return the seconds [n] of messages between the server and base stations, each as if it were alone.
+        """Return the seconds [n] of messages between the server and base stations, each as if it were the only one.
 
         Args:
             bits: of the messages, for all or [n].

@@ -20,7 +20,7 @@ LENGTH_BITS = 32  # a block's length stands above its device's number in the key
 class BlockGains:
     """The fading of devices [n] in blocks, Rayleigh or Ricean, with one independent gain a block.
 
-    The gain does not depend on what is sent, when or in which direction: draws do not follow the order of events.
+    The gain does not depend on what is sent, when or in what direction: draws do not follow the order of events.
     """
 
     streams: Streams
@@ -29,7 +29,7 @@ class BlockGains:
     cell: Ids  # [n] the base station at the other end
     k_factor: Floats  # [n]
     block_slots: Ints  # [n] slots of the clock in a block
-    first_number: int = 0  # of the block with which the clock begins
+    first_number: int = 0  # of the clock's first block
 
     def __len__(self) -> int:
         return len(self.ids)

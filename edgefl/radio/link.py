@@ -136,7 +136,7 @@ class Link:
             speed_mps: [n] their speeds.
             tx_power_w: [n] their full transmit powers.
             index: of the selection that chose them.
-            start: purpose of the draw with which their fading starts.
+            start: purpose of the draw that starts their fading.
             waves: purpose of the draws of fading that is a sum of waves.
             blocks: purpose of the draws of fading in blocks.
         """

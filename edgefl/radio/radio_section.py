@@ -129,7 +129,7 @@ class Faults(Section):
 class Interference(Section):
     """Co-channel interference of the other cells."""
 
-    load: Share = 1.0  # Share of the time in which the other cells' transmitters are on.
+    load: Share = 1.0  # Share of the time that the other cells' transmitters are on.
 
 
 NoiseDb = Annotated[float, Field(ge=0, le=100)]
@@ -154,12 +154,12 @@ AccessTimes = Annotated[float | AccessTime, _number_or(AccessTime, Delay), Plain
 
 
 class LargeScaleChange(Section):
-    """The time for which path loss, shadowing and line of sight hold: a participation, or less in motion."""
+    """How long path loss, shadowing and line of sight hold: a participation, or less in motion."""
 
     # Whether the values hold for a participation (round), or change as the device moves (time).
     kind: Literal["round", "time"] = "round"
-    update_s: Annotated[float, Field(ge=1e-3, le=3600)] = 0.1  # Time for which the values hold.
-    update_m: Annotated[float, Field(ge=0, le=1e6)] = 0.0  # Distance by which a device must also have moved.
+    update_s: Annotated[float, Field(ge=1e-3, le=3600)] = 0.1  # How long the values hold.
+    update_m: Annotated[float, Field(ge=0, le=1e6)] = 0.0  # How far a device must also have moved.
 
     @model_validator(mode="after")
     def _check_kind(self) -> LargeScaleChange:
@@ -238,7 +238,7 @@ class Radio(Section):
     sharing: Literal["fixed", "processor"] = "fixed"
     # Whether the model is sent to each device (unicast), or once for all (broadcast).
     downlink: Literal["unicast", "broadcast"] = "unicast"
-    slot_s: Annotated[float, Field(ge=1e-6, le=10)] = 0.0005  # Duration of a slot, for which fading is constant.
+    slot_s: Annotated[float, Field(ge=1e-6, le=10)] = 0.0005  # Duration of a slot; fading is constant within it.
     # Divides the band into whole resource blocks; by default it is divided freely.
     subcarrier_spacing_hz: PositiveFloat | None = None
     tdd: TddFrame | None = None  # Time-division duplex, as shares of the time or as slots of each direction.

@@ -22,7 +22,7 @@ OWN_LETTER: dict[Way, str] = {"down": "D", "up": "U"}  # of the slots of a direc
 
 
 class Tdd(Section):
-    """Shares of the time in which each direction may send."""
+    """Shares of the time that each direction may send."""
 
     downlink: TimeShare = 0.7  # Share of the time for the downlink.
     uplink: TimeShare = 0.3  # Share of the time for the uplink.
@@ -150,7 +150,7 @@ Frame = Tdd | TddPattern | TddCommon
 
 
 def _parse_frame(value: Any, info: ValidationInfo) -> Frame:
-    """Return the frame that a value means; raise pydantic's errors about that kind alone."""
+    """Return the frame that a value means; raise pydantic's errors about that kind only."""
     # A union would report the faults of all kinds, also of those that the value does not mean.
     if isinstance(value, Frame):
         return value

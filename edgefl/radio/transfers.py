@@ -13,7 +13,7 @@ Way = Literal["down", "up"]
 WAYS: tuple[Way, Way] = ("down", "up")
 
 OnAir = Callable[[int, Way, float, float], None]
-"""Called with a device, a direction, the share of the time for which its radio is on from now on, and the share of its
+"""Called with a device, a direction, the share of the time that its radio is on from now on, and the share of its
 transmitter's full power that it then sends."""
 
 
@@ -29,7 +29,7 @@ class TransferResult(NamedTuple):
     full_power_s: float  # time on the air at full power that takes the energy sent: sum of (power / full power) air_s
     sent_bits: float  # attempts that fail count, too
     delivered: bool
-    band_s: float = 0.0  # time for which it would have occupied the whole band of its direction
+    band_s: float = 0.0  # time that it would have occupied the whole band of its direction
     sinr_s: float = 0.0  # sum of (signal over interference and noise) air_s, before fading; 0: unknown, nan: has none
     first_sent: int = 0  # transport blocks that were sent for the first time
     first_lost: int = 0  # of these, the blocks that were lost then

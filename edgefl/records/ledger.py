@@ -132,7 +132,7 @@ class Ledger:
         """
         check_known(devices, (*DEVICE_COLUMNS, *self._added))
         self._participants.append(devices)
-        # Sorted by time, kind and device: the order in which the event loop ran simultaneous events leaves no trace.
+        # Sorted by time, kind and device: the event loop's order of simultaneous events leaves no trace.
         self._loose += sorted(self._pending)
         self._pending.clear()
         if len(self._loose) >= MOST_LOOSE_EVENTS:

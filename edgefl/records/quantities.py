@@ -51,7 +51,7 @@ class Quantity:
 
     @property
     def units(self) -> Sequence[Unit]:
-        """The units in which people read it."""
+        """The units that people read it in."""
         return PERCENT if self.is_share else units_of(self.unit)
 
     def of(self, summary: Mapping[str, Any]) -> float | None:

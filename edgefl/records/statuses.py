@@ -1,4 +1,4 @@
-"""The statuses of `devices.csv`: the ways in which participations end.
+"""The statuses of `devices.csv`: the ways that participations end.
 
 Others are failures (`edgefl.server.participation.FAILED`) and causes of interrupts, such as departures.
 """

@@ -55,7 +55,7 @@ ANSWERS: Mapping[str, tuple[Callable[[Wrong], str | None], ...]] = {
 
 
 def with_place(text: str, path: KeyPath, value: Any, raw: Mapping[str, Any]) -> str:
-    """Return a message with the key or member that is meant, or with the form in which it is written, if that is known.
+    """Return a message with the key or member that is meant, or with the form to write it in, if that is known.
 
     Args:
         text: the message.

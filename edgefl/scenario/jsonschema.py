@@ -20,7 +20,7 @@ _BEGINNING = f'{{"$id":"{_ID}'.encode()  # of a schema that edgefl has written
 
 
 def schema() -> dict[str, Any]:
-    """Return the schema with which editors complete and check files; every key is optional."""
+    """Return the schema that lets editors complete and check files; every key is optional."""
     root = _headed("scenario", Scenario.model_json_schema(mode="validation"))
     _merge_dataset_keys(root["$defs"]["DataSection"])
     _make_model_kind_optional(root["properties"]["model"])

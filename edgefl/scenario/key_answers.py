@@ -1,4 +1,4 @@
-"""Answers to unknown keys of a scenario: the key that is meant, or the form in which it is written."""
+"""Answers to unknown keys of a scenario: the key that is meant, or the form to write it in."""
 
 import re
 from collections.abc import Mapping

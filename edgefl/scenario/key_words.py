@@ -13,7 +13,7 @@ from edgefl.scenario.yaml_reader import parse
 
 FILE = Path(__file__).with_name("synonyms.yaml")
 MOST_HINTS = 3
-CLOSE = 0.8  # ratio of equal letters from which a word is a known one, mistyped
+CLOSE = 0.8  # least ratio of equal letters for a word to be a known one, mistyped
 
 LEAST_LETTERS = 6  # of a word that may be mistyped: shorter ones resemble too many
 MOST_DOTS = 1  # of a guess: keys deeper in sections are less known
@@ -63,7 +63,7 @@ def meant_keys(name: str, section: str = "", value: Any = None) -> list[str]:
 
     Args:
         name: a key without the sections around it.
-        section: the dotted section in which it was written; keys of this section alone count if there are any.
+        section: the dotted section around it; only keys of this section count if there are any.
         value: its value; a mapping stands for a section.
     """
     word = plain_word(name)

@@ -86,7 +86,7 @@ def load_with_source(
             override = parse_override(override)  # noqa: PLW2901
         keys, value, where = override
         if keys[0] == EXTENDS:
-            raise InputError(f"{where}: {EXTENDS} is read from the file alone: write it there")
+            raise InputError(f"{where}: {EXTENDS} is read only from the file: write it there")
         # Before validation, so that an override meets the same checks as a key of the file.
         raw = replaced(raw, keys, as_in_yaml(value, where), where)
         origin.overrides[keys] = where
@@ -148,7 +148,7 @@ def content(scenario: Scenario) -> dict[str, Any]:
 
 
 def _context(raw: Mapping[str, Any], folders: Sequence[Path], access: Access) -> dict[str, Any]:
-    """Return the context in which a scenario is validated: its folder, and those with code from outside."""
+    """Return the context for the validation of a scenario: its folder, and those with code from outside."""
     base = folders[0]
     given: tuple[Path, ...] = ()
     with suppress(ValidationError):  # the same faults are reported when the whole scenario is validated

@@ -172,7 +172,7 @@ def _without_unit(numbers: Sequence[str], written: str, unit: str, *, whole: boo
     if not unit and written == "%" and len(numbers) == 1:
         return f"write {plain(float(numbers[0]) / 100)}"
     if not unit:
-        return "the key has no unit: write the number alone"
+        return "the key has no unit: write only the number"
     found = None
     if len(numbers) == 1:
         found = converted(float(numbers[0]), written, unit)

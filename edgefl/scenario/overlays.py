@@ -16,7 +16,7 @@ from edgefl.scenario.sections import EXTENDS
 from edgefl.scenario.source import Source, read
 
 MOST_FILES = 100  # read for one scenario: twenty files that each name the next one twice would be a million
-NOT_PASSED_ON = ("name", "label")  # keys of one file alone: results of two files must not meet in one folder
+NOT_PASSED_ON = ("name", "label")  # keys of one file only: results of two files must not meet in one folder
 
 
 class Keys(NamedTuple):

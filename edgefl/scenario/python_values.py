@@ -12,7 +12,7 @@ from edgefl.core.errors import InputError
 from edgefl.core.section import KeyPath, OneOrThousand, dotted, shown
 
 _PLAIN = {str, bool, int, float, type(None), OneOrThousand}
-_TIMES = {"m", "M"}  # NumPy's kinds of durations and dates, of which it makes mere whole numbers
+_TIMES = {"m", "M"}  # NumPy's kinds of durations and dates, which it makes mere whole numbers
 
 
 def as_in_yaml(value: Any, where: str, path: KeyPath = ()) -> Any:
@@ -53,7 +53,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _has_unit(value: Any) -> bool:
-    """Return whether a value is a quantity, such as astropy's and pint's, whose number alone would lose its unit."""
+    """Return whether a value is a quantity, such as astropy's and pint's: its mere number would lose the unit."""
     return hasattr(value, "unit") or hasattr(value, "units")
 
 

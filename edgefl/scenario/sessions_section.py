@@ -54,13 +54,13 @@ class Trigger(Section):
 class Sessions(Section):
     """Sessions: number, rounds, groups of devices and initial models (dynamic-devices paper)."""
 
-    count: Count = 7  # Number of sessions, S; 1 with a trigger, which divides the run further.
+    count: Count = 7  # Number of sessions, S; 1 with a trigger, which divides the run instead.
     rounds: Count = 50  # Number of rounds of each session, T.
     trigger: Trigger | None = None  # Begins a new session when enough devices have arrived.
     groups: Count | None = None  # Number of groups of devices that take turns; by default as many as the partition has.
     first_group: Count = 1  # Number of the group that is present in the first session.
     keep_state: bool = False  # Whether the server keeps its state, besides the model, from session to session.
-    initialisation: Annotated[Initialisation, INITIALISATIONS] = Previous()  # The model with which a session begins.
+    initialisation: Annotated[Initialisation, INITIALISATIONS] = Previous()  # The first model of a session.
 
     @model_validator(mode="before")
     @classmethod

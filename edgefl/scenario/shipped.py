@@ -11,7 +11,7 @@ from edgefl.core.section import nearest, shown
 SUFFIXES = {".yaml", ".yml"}
 SWEEPS = "sweeps"  # the folder of the sweeps
 SCHEMA_FILES = {"scenario": "edgefl-scenario.schema.json", "sweep": "edgefl-sweep.schema.json"}
-_SCHEMA_LINE = b"# yaml-language-server: $schema="  # by which editors find the JSON Schema of a file
+_SCHEMA_LINE = b"# yaml-language-server: $schema="  # where editors find the JSON Schema of a file
 _SENTENCE_END = re.compile(r"[.:;](?= |$)")
 LISTED = "`edgefl list scenarios` shows those that come with edgefl"
 

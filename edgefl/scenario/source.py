@@ -25,7 +25,7 @@ MOST_BYTES = 2**24  # of a scenario file; reading a device or a pipe might never
 
 @dataclass
 class Source:
-    """The file or mapping, and the overrides, from which the keys of a scenario came."""
+    """The file or mapping, and the overrides, that the keys of a scenario came from."""
 
     name: str = "scenario"  # the file's, if there is one
     lines: Lines = field(default_factory=dict)

@@ -96,13 +96,13 @@ class SweepFile(Section):
     grid: dict[DottedKey, Values] = Field(default_factory=dict)
     zip: dict[DottedKey, Values] = Field(default_factory=dict)  # Values that go together, lists of equal length.
     points: Annotated[tuple[dict[DottedKey, Any], ...], Field(strict=False)] = ()  # Points listed one by one.
-    # Seeds with which each point runs; by default that of the base.
+    # Seeds of each point; by default that of the base.
     seeds: Annotated[
         tuple[NonNegativeInt, ...],
         Field(strict=False),
         BeforeValidator(_listed_seeds, json_schema_input_type=list[NonNegativeInt] | str),
     ] = ()
-    train: bool = True  # Whether models learn; otherwise the world alone is priced.
+    train: bool = True  # Whether models learn; otherwise only the world is priced.
 
     @model_validator(mode="before")
     @classmethod

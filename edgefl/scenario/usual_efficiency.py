@@ -19,7 +19,7 @@ POINTS = 101  # at which the channel is evaluated
 
 
 def median_bps_hz(scenario: Sections) -> Mapping[Way, float]:
-    """Return the median spectral efficiency [bit/s/Hz] of each direction for which it can be estimated.
+    """Return the median spectral efficiency [bit/s/Hz] of each direction where it can be estimated.
 
     It cannot if links were recorded or path gains are those of a map, if a member from outside decides, or with
     interference.

@@ -1,4 +1,4 @@
-"""Answers to wrong sections, lists and members of a scenario: the form in which they are written."""
+"""Answers to wrong sections, lists and members of a scenario: the form to write them in."""
 
 import re
 from collections.abc import Iterator, Mapping

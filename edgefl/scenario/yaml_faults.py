@@ -101,7 +101,7 @@ def _colons(lines: list[str], above: int, at: int) -> str:
         return "a second colon on the line: write a text in quotes, or an inner key on a line of its own, indented"
     if above >= 0 and _indent(line) > _indent(lines[above]):
         value = lines[above].partition(": ")[2].strip()
-        said = "the line is indented further than the one above, which has a value: begin both in one column"
+        said = "the line is indented more than the one above, which has a value: begin both in one column"
         if not value.isidentifier():
             return said
         return f"{said}, or, if it belongs to {value}, write that as kind: {value} on a line of its own, indented"

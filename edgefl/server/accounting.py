@@ -201,7 +201,7 @@ def _on_mains_inf(battery_j: list[float]) -> Floats:
 
 
 def _of_drops(parts: Sequence[Participation]) -> DeviceColumns:
-    """Return the columns of the large-scale channels of participations [n], most of which began together."""
+    """Return the columns of the large-scale channels of participations [n]; most began together."""
     pieces = {name: [np.empty(0, dtype=kind)] for name, kind in DROP_COLUMNS.items()}
     for _, together in groupby(parts, key=_drop_of):
         group = list(together)

@@ -13,8 +13,8 @@ from edgefl.server.session_groups import SessionGroups
 from edgefl.world.batteries import Batteries
 from edgefl.world.world import World
 
-CHECK_S = 1.0  # between two looks at devices none of which is served
-LONGEST_OUTAGE_S = 86_400.0  # for which a run waits for a served device
+CHECK_S = 1.0  # between two looks while no device is served
+LONGEST_OUTAGE_S = 86_400.0  # the longest that a run waits for a served device
 
 
 @dataclass(eq=False)
@@ -23,7 +23,7 @@ class Attendance:
 
     env: simpy.Environment
     world: World
-    groups: SessionGroups  # the groups of devices, one of which is present in each session
+    groups: SessionGroups  # the groups of devices; one is present in each session
     rounds: RoundCounter  # the round under way, and its session
     service: Service | None = None  # which devices are served; None: all
 

@@ -48,7 +48,7 @@ class RequestedKnowledge(ChannelKnowledge):
     def __post_init__(self) -> None:
         # Free reports need no request.
         self._free = self.csi.report_bits == 0
-        self._reported = np.full(self.count, -1)  # for which selection each device has reported last
+        self._reported = np.full(self.count, -1)  # the last selection that each device has reported for
 
     def note_requested(self, ids: Ids, index: int) -> None:
         """Note which devices have reported; those that come later are unknown until the next request."""
@@ -68,7 +68,7 @@ class RequestedKnowledge(ChannelKnowledge):
 
 @dataclass(eq=False)
 class ArrivedKnowledge(ChannelKnowledge):
-    """Reports that come with devices' messages, of the channel with which they began."""
+    """Reports that come with devices' messages, of the channel at their beginning."""
 
     env: simpy.Environment
     csi: ReportedCsi

@@ -31,7 +31,7 @@ class ChannelState:
         Args:
             link: the radio over which they take part.
             drop: their large-scale channel now [n].
-            index: of the selection that may choose them; it keys the draws of the channel with which they begin.
+            index: of the selection that may choose them; it keys the draws of the channel that they begin with.
             age_s: how long before [s].
         """
         speeds_mps = self.world.speeds_mps(drop.ids, self.env.now)
@@ -68,7 +68,7 @@ class ChannelState:
         return channel.fading.advance(begins, correlation, 1, innovation)
 
     def _of_blocks(self, link: Link, blocks: BlockGains, age_s: float) -> Floats:
-        """Return |h|^2 [n] of blocks in the slot in which a message of `age_s` before would begin."""
+        """Return |h|^2 [n] of blocks in the slot where a message of `age_s` before would begin."""
         slot = np.full(len(blocks), steps_begun(self.env.now - age_s, link.radio.slot_s))
         return np.asarray(blocks.power(slot, 1)[:, 0])
 

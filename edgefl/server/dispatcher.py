@@ -45,7 +45,7 @@ class Dispatcher:
     workload: Workload  # how much a participant trains
     held: HeldSamples  # how many samples a participant has in a round
     ledger: Ledger
-    reach: Reach  # refuses a run in which no device can finish
+    reach: Reach  # refuses a run if no device can finish
 
     def __post_init__(self) -> None:
         self._roaming: Roaming | None = None

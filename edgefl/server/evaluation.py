@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Evaluations = Mapping[str, "Pending"]  # by the model's name in columns: test (the global model), sel, all
 RoundListener = Callable[[Mapping[str, Any]], None]  # called with each finished round's row
 TENSORS = "tensors"  # ends the keys of models on record
-MOST_UNDER_WAY = 8  # rounds whose evaluations are under way, each of which holds a model
+MOST_UNDER_WAY = 8  # rounds whose evaluations are under way: each holds a model
 
 
 class ModelTest(NamedTuple):

@@ -47,7 +47,7 @@ class Forecaster:
 
         Args:
             ids: the devices, ascending.
-            index: of the selection that may choose them; it keys the draws of the channel with which they will begin.
+            index: of the selection that may choose them; it keys the draws of the channel that they will begin with.
             busy: how many other devices are taking part.
         """
         world = self.world

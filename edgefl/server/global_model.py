@@ -63,7 +63,7 @@ class GlobalModel:
     algorithm: Algorithm  # the scenario's algorithm, with what the sessions' initialisation adds to it
     training: Training  # with the learning rate
     sessions: Sessions  # when a session begins, and from which model
-    groups: SessionGroups  # the groups of devices, one of which is present in each session
+    groups: SessionGroups  # the groups of devices; one is present in each session
     report: ReportSection  # which models are evaluated
     probabilities: Floats  # [devices] the probability that each can be asked in a round
     expected: Callable[[float], float]  # number of participants of a round by the number that can be asked
@@ -84,7 +84,7 @@ class GlobalModel:
             self.learner.restarted,
             self.learner.weight_tensors,
         )
-        self._waited = 0  # rounds of this session in which the algorithm has only waited for devices
+        self._waited = 0  # rounds of this session while the algorithm has only waited for devices
         self._edges: EdgeModels | None = None
         if self.edge_models:
             self._edges = EdgeModels.alike(self.state["w"], self.learner.statistics, self.cells)
@@ -258,7 +258,7 @@ class GlobalModel:
     def _lr(self, round_key: RoundKey) -> float:
         """Return the learning rate of a round; its schedule restarts in each session.
 
-        With `lr_clock: updates`, rounds in which the algorithm has only waited do not advance the schedule, as in
+        With `lr_clock: updates`, rounds where the algorithm has only waited do not advance the schedule, as in
         MIFA's program. Extra rounds use half of the initial rate, as in the dynamic-devices paper's program.
         """
         if round_key.extra:
@@ -322,7 +322,7 @@ class GlobalModel:
         )
 
     def _learn_without_updates(self, command: Learn) -> dict[str, float]:
-        """Learn from stored updates alone; return the algorithm's traces."""
+        """Learn only from stored updates; return the algorithm's traces."""
         updates = self.learner.empty_updates(self.state, command.number, self._lr(command.round_key))
         self.state = self.learner.aggregate(self.state, updates)
         return self._algorithm.trace(self.state, updates)

@@ -29,7 +29,7 @@ Begin = Callable[[Ids, Callable[[Drop], ProcessFactory], int, Link], list[simpy.
 class Begun:
     """Participations [n] that begin together: devices that train, answer a poll or answer another message."""
 
-    parts: Sequence[Participation]  # in the order in which the devices were asked
+    parts: Sequence[Participation]  # in the order of asking the devices
     processes: Sequence[simpy.Process]  # of each participation
     drop: Drop  # the large-scale channel of the devices, in order of their ids
     link: Link  # over which they take part

@@ -28,7 +28,7 @@ class Exchange:
     down_bits: Floats | float  # [n], or one for all
     up_bits: Floats | float
     flops: Floats
-    outcome: str = RECEIVED  # status of a participation in which nothing goes wrong: RECEIVED if the devices train
+    outcome: str = RECEIVED  # status of a participation where nothing goes wrong: RECEIVED if the devices train
     on_computed: Callable[[int], None] = ignore_device  # called with the id of each device that has computed
 
     @property

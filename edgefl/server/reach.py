@@ -1,4 +1,4 @@
-"""Refuses a run in which no device can finish its transfers."""
+"""Refuses a run if no device can finish its transfers."""
 
 from dataclasses import dataclass, field
 

@@ -62,7 +62,7 @@ class Replay:
     ledger: Ledger  # records evaluations and measurements
     streams: Streams
     progress: RoundListener  # called with each round's row once its evaluation is finished
-    compared_by: str  # the column of rounds.csv by which models are compared
+    compared_by: str  # the column of rounds.csv to compare models by
     edge_models: bool  # whether each base station has a model of its own
     sectors: int  # of each base station, whose cells share its model
     learning_rates: str  # the keys that set a learning rate, as messages name them
@@ -392,7 +392,7 @@ class Replay:
 
     def keep(self) -> None:
         """Put the last state on record, for a run that continues from here; learn nothing for it."""
-        # A state is looked for after such commands alone (see `_since_the_last_state`).
+        # A state is looked for only after such commands (see `_since_the_last_state`).
         if self._model is not None and isinstance(self._last_command, (Learn, Depart)):
             self._record.save(self._key, self._model.save)
 

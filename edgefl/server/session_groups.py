@@ -17,7 +17,7 @@ class SessionGroups:
 
     group: Ids  # [devices] the group of each device, from 0
     first: int  # the group of the first session, from 0
-    classes: Sequence[tuple[int, ...] | None]  # [groups] of which each group has samples; None: all classes
+    classes: Sequence[tuple[int, ...] | None]  # [groups] the classes of each group's samples; None: all classes
 
     def __post_init__(self) -> None:
         self._members: dict[int, Bools] = {}  # by group; comparing a million devices takes long

@@ -20,7 +20,7 @@ State = dict[str, Any]
 
 
 class SessionModel(NamedTuple):
-    """The model with which a session ended, or the run began."""
+    """The last model of a session, or the first of the run."""
 
     w: Tensor  # [d]
     statistics: Tensor  # [b] its statistics of batch normalisation
@@ -46,8 +46,8 @@ class SessionModels:
     def enter(self, round_key: RoundKey, state: State, statistics: Tensor) -> tuple[State, Tensor]:
         """Return the server's state and statistics at the beginning of a round, from those after the previous round.
 
-        A session with extra rounds begins twice: first from the pilot model, to find the direction in which its devices
-        move it (its move), then, before its first ordinary round, from the strategy's model.
+        A session with extra rounds begins twice: first from the pilot model, to find the direction that its devices
+        move it in (its move), then, before its first ordinary round, from the strategy's model.
         """
         strategy = self.sessions.initialisation
         session = round_key.session

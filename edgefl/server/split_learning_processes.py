@@ -28,7 +28,7 @@ class SplitTurns(NamedTuple):
 
     @property
     def pause_s(self) -> Floats:
-        """Seconds [2 K + 2] for which the radio is silent before each message."""
+        """Seconds [2 K + 2] that the radio is silent before each message."""
         return self.compute_s + self.server_s
 
 

@@ -79,8 +79,8 @@ class UnderWay:
         self.roster.resume(begun)
         process_of = processes_of(drop)
         self.roster.occupy(ordered)
-        # The link takes devices in order of their ids. Processes begin in the order of the selection, which is the
-        # order in which the policy `sequential` visits devices.
+        # The link takes devices in order of their ids. Processes begin in the order of the selection: the
+        # policy `sequential` visits devices in this order.
         part_of = {part.device: part for part in begun}
         parts = [part_of[device] for device in ids.tolist()]
         # A policy only ever waits for a process or interrupts it; it knows nothing else of a participation.

@@ -154,7 +154,7 @@ def _windows_per_device(devices: Devices) -> Ints:
 
 def _draw_window(devices: Devices, streams: Streams, number: int) -> _Window:
     """Return window `number`, from 0, of each device; a device without that window gets 0 W for a whole day."""
-    # Further windows draw from separate streams, so that the first one draws as if it were the only one.
+    # Later windows draw from separate streams, so that the first one draws as if it were the only one.
     keyed = streams.apart(f"window {number + 1}") if number else streams
 
     def draw(name: str, bound: PerDevice, key: str) -> Floats:

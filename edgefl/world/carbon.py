@@ -34,7 +34,7 @@ class CarbonIntensity(Section):
     @model_validator(mode="after")
     def _check_source(self) -> Self:
         if (self.g_kwh is None) == (self.file is None):
-            raise fault_at(("file",), "must be given alone, or a number of grams for each kilowatt-hour in its place")
+            raise fault_at(("file",), "must be given without g_kwh, or write a number of grams for each kilowatt-hour")
         return self
 
     @model_serializer(mode="wrap")

@@ -35,12 +35,12 @@ class RadioLinkFailure(Section):
     """The failure of a radio link (3GPP TS 38.331, clause 5.3.10) and its recovery; defaults are those of TR 36.839."""
 
     out_of_sync_db: SyncDb = -8.0  # Signal-to-interference-and-noise ratio below which a device is out of sync.
-    in_sync_db: SyncDb = -6.0  # Signal-to-interference-and-noise ratio from which it is in sync.
+    in_sync_db: SyncDb = -6.0  # Least signal-to-interference-and-noise ratio in sync.
     n310: Annotated[int, Field(ge=1, le=100)] = 1  # Indications out of sync in a row that start the timer T310.
     n311: Annotated[int, Field(ge=1, le=100)] = 1  # Indications in sync in a row that stop the timer T310.
     t310_s: HandoverSeconds = 1.0  # Time after which the link has failed.
     reestablish_s: HandoverSeconds = 0.2  # Least time until the strongest cell serves the device again.
-    t311_s: HandoverSeconds = 10.0  # Time for which a transfer waits for a cell that is good enough, before it fails.
+    t311_s: HandoverSeconds = 10.0  # How long a transfer waits for a cell that is good enough, before it fails.
 
     @model_validator(mode="after")
     def _check_thresholds(self) -> RadioLinkFailure:
@@ -57,15 +57,15 @@ class Handover(Section):
     offset_db: OffsetDb = 0.0  # Offset of the event A3, added to the hysteresis.
     # Offset of each cell, added to its received level.
     offsets_db: Annotated[tuple[OffsetDb, ...], Field(strict=False)] = ()
-    time_to_trigger_s: HandoverSeconds = 0.32  # Time for which the neighbour must remain better.
+    time_to_trigger_s: HandoverSeconds = 0.32  # How long the neighbour must remain better.
     measure_s: Annotated[float, Field(ge=1e-3, le=60)] = 0.04  # Time between two measurements of received power.
     measurement_error_db: Annotated[float, Field(ge=0, le=30)] = 0.0  # Standard deviation of each measurement.
     # Coefficient of the layer-3 filter (TS 38.331); 0 filters nothing.
     filter_k: Annotated[int, Field(ge=0, le=19)] = 8
-    interruption_s: HandoverSeconds = 0.05  # Time for which a transfer pauses.
+    interruption_s: HandoverSeconds = 0.05  # How long a transfer pauses.
     # What happens to a transfer that is under way.
     in_transfer: Literal["continue", "restart", "forward", "drop"] = "continue"
-    forward_s: HandoverSeconds = 0.02  # Further pause while base stations forward what has been sent so far.
+    forward_s: HandoverSeconds = 0.02  # Additional pause while base stations forward what has been sent so far.
     # Lets links fail, and devices connect again; `{}` takes all defaults.
     radio_link_failure: RadioLinkFailure | None = None
 
@@ -119,7 +119,7 @@ class Cells(Section):
     min_distance_m: PositiveFloat = 10.0  # Least distance of a device to the middle, or with hexagons to any site.
     bs_height_m: Annotated[float, Field(gt=1, le=1000)] = 10.0  # Height of the antennas of base stations.
     wrap_around: bool = False  # Whether opposite edges of a hexagonal layout meet.
-    # Number of sectors of each base station, each of which is a separate cell.
+    # Number of sectors of each base station; each is a separate cell.
     sectors: Annotated[int, Field(ge=1, le=3)] = 1
     boresight_deg: Annotated[float, Field(ge=-360, le=360)] = 0.0  # Azimuth of a site's first sector, from the x axis.
     antenna: Annotated[Antenna, ANTENNAS] = Omni()  # The antenna of each sector.
@@ -203,7 +203,7 @@ class Cells(Section):
         if self.sites == 1:
             return "needs several cells: set cells.layout to hexagonal"
         if self.layout == "listed":
-            return "needs a hexagonal layout, in which neighbours are known: leave it out"
+            return "needs a hexagonal layout, where neighbours are known: leave it out"
         if self.wrap_around and (self.sites, reuse) != WRAPPED_REUSE:
             text = "with wrap_around cells of one part would meet across the edge"
             return f"{text}: set it to 1, or to 7 with 7 sites; got {reuse}"
@@ -256,7 +256,7 @@ class Cells(Section):
 
     @property
     def area(self) -> Area:
-        """Return the area in which devices are, and the discs in it that base stations cover."""
+        """Return the area of the devices, and the discs in it that base stations cover."""
         sites_m = tuple((x, y) for x, y in self.sites_m.tolist())
         reach_m = math.inf if self.wrap_around else self.radius_m
         if self.drop == "hexagons":

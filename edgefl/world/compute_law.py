@@ -1,4 +1,4 @@
-"""The law by which devices take time for the parts of a network: convolutions, matrix products, memory, overheads.
+"""The law of the time that devices take for the parts of a network: convolutions, matrix products, memory, overheads.
 
 It ends in *operations that take the same time*, so that clocks, energies, forecasts and optimisers need not know it.
 """
@@ -69,7 +69,7 @@ class ComputeLaw:
         return np.asarray((products_s + memory_s + overhead_s) / self.speed)
 
     def spared_s(self, counts: ForwardCounts) -> Floats:
-        """Return the seconds [devices] by which a sample's pass without gradients is shorter than `forward_s`."""
+        """Return how many seconds [devices] a sample's pass without gradients is shorter than `forward_s`."""
         return counts.groups * (self.group_s / USUAL_PASSES - self.group_forward_s) / self.speed
 
     def each_step_s(self, layers: float) -> Floats:

@@ -19,9 +19,9 @@ class Throttling(Section):
     `cool_s`. It computes at 1 / (1 + slowdown h) of its speed.
     """
 
-    slowdown: NonNegative  # Share by which computing takes longer once the processor is hot, such as 0.25.
-    heat_s: Positive  # Time constant with which the processor gets hot.
-    cool_s: Positive  # Time constant with which the processor cools down.
+    slowdown: NonNegative  # How much longer computing takes once the processor is hot, as a share, such as 0.25.
+    heat_s: Positive  # Time constant of the processor's heating.
+    cool_s: Positive  # Time constant of the processor's cooling.
 
 
 class MeasuredTimes(Section):

@@ -50,13 +50,13 @@ class Control:
         return None
 
     def bandwidth_weight(self, ids: Ids, *, uplink: bool) -> Floats | None:
-        """Return the weights [n] > 0 of devices [n] by which transfers divide a band; None: `radio.allocation`'s."""
+        """Return the weights [n] > 0 of devices [n] that divide a band among transfers; None: `radio.allocation`'s."""
         return None
 
     def uplink_interference_w_hz(self, ids: Ids) -> Floats | None:
-        """Return the density [n] of interference with uploads of devices [n]; None: that of other cells alone."""
+        """Return the density [n] of interference with uploads of devices [n]; None: that of other cells only."""
         return None
 
 
 BY_SCENARIO = Control()
-"""The control of a run in which the scenario decides."""
+"""The control of a run where the scenario decides."""

@@ -99,8 +99,8 @@ class Battery(Section):
     base_w: NonNegative = Constant(value=0.0)
     idle_w: NonNegative = Constant(value=0.0)  # Power that the device draws besides while it takes no part.
     reserve: Share = 0.0  # Level at which the device stops taking part, as a share of the capacity.
-    resume: Share = 0.2  # Level from which it takes part again after that.
-    # Windows of each day in which the battery is charged; they must not overlap. By default it is never charged.
+    resume: Share = 0.2  # Level at which it takes part again after that.
+    # Windows of each day when the battery is charged; they must not overlap. By default it is never charged.
     charging: Windows = ()
 
     @model_validator(mode="after")
@@ -132,7 +132,7 @@ class RadioEnergy(Section):
     # Efficiency of the power amplifier, which is the power it sends over the power it draws.
     pa_efficiency: Efficiency = Constant(value=1.0)
     circuit_w: NonNegative = Constant(value=0.0)  # Power of the circuit while it sends.
-    drx_tail_s: NonNegative = Constant(value=0.0)  # Time for which the radio stays awake after its last transfer.
+    drx_tail_s: NonNegative = Constant(value=0.0)  # How long the radio stays awake after its last transfer.
     drx_tail_w: NonNegative = Constant(value=0.0)  # Power that it draws meanwhile, instead of idle_power_w.
     rx_j_per_mbit: NonNegative = Constant(value=0.0)  # Energy for each megabit that it receives, besides the circuit's.
     tx_j_per_mbit: NonNegative = Constant(value=0.0)  # Energy for each megabit that it sends, besides the circuit's.

@@ -32,7 +32,7 @@ Order = Literal["together", "in_turn", "overlapping"]
 
 
 def interval(drawn: Floats) -> tuple[float, float]:
-    """Return the ends of the interval in which nine tenths of the draws [draws] lie."""
+    """Return the ends of the interval that holds nine tenths of the draws [draws]."""
     low, high = np.quantile(drawn, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
     return float(low), float(high)
 

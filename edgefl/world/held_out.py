@@ -9,7 +9,7 @@ from pydantic import Field
 from edgefl.core.section import IF_GIVEN, Section
 
 NetworkKind = Literal["large_images", "small_images", "other"]
-LARGE = 64  # pixels of the shorter side of an image, from which a network's images are large
+LARGE = 64  # least pixels of an image's shorter side for a network's images to be large
 IMAGE_AXES = 3  # channels, height, width
 
 

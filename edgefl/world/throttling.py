@@ -66,7 +66,7 @@ class Heat:
         return np.asarray(self._level[ids] * np.exp(-away_s / self.cool_s[ids]))
 
     def stretch(self, ids: Ids, cold_s: Floats, time_s: float) -> Floats:
-        """Return the factors [n] by which work of `cold_s` [n] takes longer on devices [n] that begin at a time."""
+        """Return the factors [n] of the time that work of `cold_s` [n] takes on devices [n] that begin at a time."""
         hot = hot_s(cold_s, self.levels(ids, time_s), self.slowdown[ids], self.heat_s[ids])
         factors = np.ones(len(ids))
         slows = (cold_s > 0) & (self.slowdown[ids] > 0)  # the others keep their last digit

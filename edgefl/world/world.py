@@ -23,7 +23,7 @@ from edgefl.world.power_control import PowerControl
 from edgefl.world.throttling import Heat
 from edgefl.world.uplink_power_control import FULL, UplinkPowerControl, full_power_w
 
-EDGE_TOLERANCE = 1e-9  # of the cell's radius, by which rounding may put a device on the edge outside
+EDGE_TOLERANCE = 1e-9  # of the cell's radius: rounding may put a device on the edge that far outside
 SAFE_PART = 1 - 1e-6  # of the distance to the edge, after which a device has not reached it, whatever the rounding
 FAR_M = 1e12  # the limit of positions in metres and of speeds in metres a second
 

@@ -73,7 +73,7 @@ def test_a_unit_of_another_quantity_gets_no_number():
     assert remedy("99999 dBm", "power_w").startswith("the key is in W: ")
     assert remedy("1,000 MHz", "bandwidth_hz").endswith("without the unit")  # one or a thousand?
     assert remedy("1,000", "count", whole=True) == "write 1000"
-    assert remedy("20 MHz", "rounds", whole=True) == "the key has no unit: write the number alone"
+    assert remedy("20 MHz", "rounds", whole=True) == "the key has no unit: write only the number"
 
 
 def faults_of(scenario, overrides):

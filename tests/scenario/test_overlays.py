@@ -164,7 +164,7 @@ def test_files_that_would_be_read_a_million_times_are_refused(tmp_path):
 
 def test_extends_cannot_be_set_from_outside_the_file(base):
     assert faults(base, "extends=quickstart") == [
-        "--set extends=quickstart: extends is read from the file alone: write it there"
+        "--set extends=quickstart: extends is read only from the file: write it there"
     ]
 
 

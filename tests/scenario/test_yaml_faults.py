@@ -26,7 +26,7 @@ TEXTS = [path.read_text() for path in sorted(shipped_folder().glob("*.yaml"))[:2
 
 LINES = [
     ("data:\n\tdataset: digits\n", 2, "a tab stands where only spaces may be: write spaces"),
-    ("radio:\n  slot_s: 0.001\n   bandwidth_hz: 20e6\n", 3, "indented further than the one above, which has a value"),
+    ("radio:\n  slot_s: 0.001\n   bandwidth_hz: 20e6\n", 3, "indented more than the one above, which has a value"),
     ("radio:\n    bandwidth_hz: 20e6\n  slot_s: 0.001\n", 3, "the indentation fits no line above"),
     ("rounds:5\nseed: 1\n", 1, "a space is missing after the colon: write rounds: 5"),
     ("seed: 1\nrounds:\u00a05\n", 2, "a non-breaking space follows the colon: write rounds: 5"),

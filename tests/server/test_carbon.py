@@ -98,7 +98,7 @@ def test_wrong_files_are_refused(tmp_path, text, said):
     ("devices", "said"),
     [
         ({"carbon_g_kwh": -1}, r"devices.carbon_g_kwh"),
-        ({"carbon_g_kwh": {}}, r"must be given alone, or a number"),
+        ({"carbon_g_kwh": {}}, r"must be given without g_kwh, or write a number"),
         (
             {"groups": [{"name": "a", "share": 0.5, "carbon_g_kwh": 5}, {"name": "b", "share": 0.5}]},
             r"devices.groups.*has no carbon_g_kwh, as other groups have",

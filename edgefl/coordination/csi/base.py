@@ -1,6 +1,6 @@
 """Channel state information (CSI): the server's knowledge of its devices' channels when it decides.
 
-Selections, allocations and optimisers see channels through a `Forecast` alone, which follows from this section. At best
+Selections, allocations and optimisers see channels only through a `Forecast`, which follows from this section. At best
 the server knows the channel at the moment of its decision.
 
 To write a kind of CSI:
@@ -53,7 +53,7 @@ class Csi(Member):
 
 
 class ReportedCsi(Csi):
-    """Base class of all kinds in which devices report what they have measured."""
+    """Base class of all kinds whose devices report what they have measured."""
 
     known: ClassVar[bool] = True
 
@@ -73,7 +73,7 @@ class ReportedCsi(Csi):
 
 
 class RequestedCsi(ReportedCsi):
-    """Base class of all kinds in which all candidates report before participants are chosen."""
+    """Base class of all kinds where all candidates report before participants are chosen."""
 
     age_s: Delay = 0.0  # Age of reports when the round begins.
     report_bits: NonNegativeInt = 32  # Size of a report of each candidate before each choice; with 0 reports are free.

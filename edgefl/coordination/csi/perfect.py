@@ -4,4 +4,4 @@ from edgefl.coordination.csi.base import RequestedCsi
 
 
 class PerfectCsi(RequestedCsi):
-    """The channel with which the round begins, fading included, but not its future."""
+    """The channel at the beginning of the round, fading included, but not its future."""

@@ -9,12 +9,12 @@ To write an optimiser:
    first line of its docstring, which names the source, is what `edgefl list optimisers` prints.
 2. The flags of `Optimiser` that differ: the `allocation` whose shares it sets, `needs_shannon`.
 3. `decide`, from a `Forecast` of a cell's participants to `Decisions`. It is a pure function: no state, no random
-   numbers. Equations of physics alone are functions of `channel`, arrays in and arrays out.
+   numbers. Equations of physics only are functions of `channel`, arrays in and arrays out.
 4. `refusal`, if keys may contradict the devices.
 5. One line in the table of contents (`members.csv`), one test in `tests/coordination/`, one row in
    `docs/optimisers.md`.
 
-A rule that decides on shares of the band alone is a member of `radio.allocation` with `by_forecast` and the same method
+A rule that decides only on shares of the band is a member of `radio.allocation` with `by_forecast` and the same method
 `decide` (`edgefl/radio/allocation/base.py`).
 """
 
@@ -40,7 +40,7 @@ class Optimiser(Member):
     """Its equations hold for Shannon's rate, `radio.rate: shannon`, only."""
 
     weighs_clocks: ClassVar[bool] = False
-    """Its equations weigh a clock's time against its energy `xi c f^2` alone, without `devices.cpu_static_w`."""
+    """Its equations weigh a clock's time only against its energy `xi c f^2`, without `devices.cpu_static_w`."""
 
     @property
     def needs_deadline(self) -> bool:

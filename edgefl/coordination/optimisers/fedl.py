@@ -66,7 +66,7 @@ def best_common_s(cycles: Floats, capacitance: Floats, second_j: float, least_hz
 
     As T falls, more and more devices have to leave their least clock, the one with the highest `C_n / f_min` first.
     While the first m have left it, T is best where `sum_m 2 xi C^3 / T^3 = k`; each m bounds T from below by that, or
-    by the time at which it has m devices at all, and the best T is the highest bound.
+    by the time at which m devices have left it, and the best T is the highest bound.
 
     Args:
         cycles: C [n].

@@ -21,13 +21,13 @@ PATH = 20.0  # how far the path is followed from where its halves meet, in the l
 NEWTON_STEPS = 8
 LEAST_NATS = 1e-7  # below it the differences of this file have no digits left
 WIDENINGS = 100
-WIDER = 4.0  # factor by which a price changes until it is a bound
+WIDER = 4.0  # factor that changes a price until it is a bound
 TINY = 1e-9  # of a device's need, which it gets in addition at least
 EXACT = 1e-6  # of the logarithm of the price; the rest of the band is given out afterwards
 
 
 class Optimum(NamedTuple):
-    """The shares of the band, the powers and the clocks with which participants [n] take the least energy."""
+    """The shares of the band, the powers and the clocks of least energy for participants [n]."""
 
     share: Floats  # of the band
     power_share: Floats  # of their full powers
@@ -97,7 +97,7 @@ class LeastEnergy:
         def too_long(place: Floats) -> Bools:
             """Return where the cost of a device [n] rises with its upload time."""
             nats, upload_s, gain = on_path(place)
-            # A longer upload saves power and band, or at full power band alone.
+            # A longer upload saves power and band, or at full power only band.
             at_full_w = bought * gain / upload_s**2 - band.sending_w
             saved_w = np.where(place < 0, at_full_w, bought / (nats * upload_s**2))
             return (upload_s >= self._longest_s) | (self._hurry_w(upload_s) + band.circuit_w > saved_w)

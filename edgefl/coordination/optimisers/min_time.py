@@ -11,12 +11,12 @@ from edgefl.coordination.optimisers.shared_band import SharedBand
 
 
 class MinTime(Optimiser):
-    """Shares of the band with which a round is over soonest, full powers and clocks (Yang et al., IEEE TWC 2021)."""
+    """Shares of the band that end a round soonest, full powers and clocks (Yang et al., IEEE TWC 2021)."""
 
     needs_shannon: ClassVar[bool] = True
 
     def decide(self, forecast: Forecast) -> Decisions:
-        """Return shares with which all finish at the same time, the earliest at which they can."""
+        """Return shares that let all finish at the same time, the earliest that they can."""
         band = SharedBand.of(forecast)
         share = band.least_share(band.least_time_s() - band.before_s)
         ones = np.ones(len(forecast))

@@ -80,7 +80,7 @@ class SharedBand:
             """Return a number above 0 if the band is too scarce; 1 if no band is enough."""
             return 1.0 - 1.0 / float(self.least_share(time_s - self.before_s).sum())
 
-        if scarcity(latest_s) >= 0:  # of equal devices, for which equal shares are best
+        if scarcity(latest_s) >= 0:  # of equal devices, where equal shares are best
             return latest_s
         found: float = brentq(scarcity, earliest_s, latest_s, xtol=EXACT * latest_s, rtol=EXACT)
         return found

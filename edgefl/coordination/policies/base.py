@@ -6,7 +6,7 @@ To write a policy:
    line of its docstring, which names the source, is what `edgefl list policies` prints.
 2. The flags of `Policy` that differ.
 3. `run`, a SimPy process from the first round to the last. It sees the server through `Coordinator`, whose methods
-   stand below in the order in which a round calls them: `ready`, `select`, `dispatch`, wait, `aggregate`.
+   stand below in the order of a round's calls: `ready`, `select`, `dispatch`, wait, `aggregate`.
    `synchronous.py` is the shortest example, `buffered.py` one without rounds.
 4. One line in the table of contents (`members.csv`), one test in `tests/coordination/`, one row in `docs/policies.md`.
 """

@@ -36,7 +36,7 @@ class Split(Policy):
 
     @property
     def averages(self) -> bool:
-        """Return True in parallel mode, in which the server averages the fronts and backs."""
+        """Return True in parallel mode, where the server averages the fronts and backs."""
         return self.mode == "parallel"
 
     @property

@@ -12,7 +12,7 @@ from edgefl.core.streams import Streams
 
 TRIPS_S, RECEIVED, LOST, LONGEST_S, DEBT = range(5)
 """Columns of the memory: the sum and number of round trips, participations without an update, the longest round trip,
-and the rounds by which a device has fallen behind its share."""
+and how many rounds a device has fallen behind its share."""
 
 
 class Bandit(Selection):

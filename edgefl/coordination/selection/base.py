@@ -22,7 +22,7 @@ from edgefl.core.arrays import Floats, Ids, Ints
 from edgefl.core.streams import Streams
 from edgefl.records.added_columns import AddsColumns
 
-# An attempt's draws are keyed by ids shifted beyond all real ones, of which there are fewer than 2^40.
+# An attempt's draws are keyed by ids shifted beyond all real ones: there are fewer than 2^40 of these.
 ATTEMPT_BITS = 40
 
 

@@ -14,7 +14,7 @@ from edgefl.core.streams import Streams
 class BernoulliSelection(Selection):
     """Each device takes part with a probability, redrawn if none does (FedDyn's program, Acar et al., ICLR 2021)."""
 
-    # Probability with which each device is chosen; by default participants / present.
+    # Probability that each device is chosen; by default participants / present.
     probability: Annotated[float, Field(ge=1e-4, le=1)] | None = None
 
     def expected(self, participants: int, present: float) -> float:
@@ -24,7 +24,7 @@ class BernoulliSelection(Selection):
         return self.probability * present
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
-        """Return the devices whose coins say yes, in the first attempt in which any does."""
+        """Return the devices whose coins say yes, in the first attempt where any does."""
         probability = self.probability
         if probability is None:
             probability = participants / len(present)

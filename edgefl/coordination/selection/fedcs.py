@@ -17,7 +17,7 @@ class FedCS(Selection):
     """FedCS: as many devices as can upload one after another before a deadline, greedily (Nishio & Yonetani, ICC 2019).
 
     Algorithm 3, with each cell's uploads on its whole band. A cell's participants receive the model, side by side, then
-    update, and upload in the order in which they are chosen: Theta' = Theta + t_UL + max(0, t_UD - Theta). The device
+    update, and upload in the order of their choice: Theta' = Theta + t_UL + max(0, t_UD - Theta). The device
     that prolongs its cell's round least comes next, and is skipped if it comes too late. Choosing and aggregating take
     no time here (T_CS = T_Agg = 0). Devices whose channel is unknown are heard before.
     """

@@ -37,7 +37,7 @@ class Oort(Selection):
     round_threshold: Percentage = 30.0  # Percentile of the round trips seen so far that is the preferred duration T.
     pacer_step: Count = 20  # Rounds that the pacer compares with those before, W.
     pacer_delta: Percentage = 5.0  # Added to round_threshold when W rounds bring less utility than the W before.
-    cut_off_util: Share = 0.95  # Share of the last device's score from which others may be drawn in its place, c.
+    cut_off_util: Share = 0.95  # Least share of the last device's score for others to be drawn in its place, c.
     clip_bound: Share = 0.95  # Quantile at which utilities are cut.
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:

@@ -13,7 +13,7 @@ from edgefl.core.streams import Streams
 class ProportionalFair(Selection):
     """Highest instantaneous over mean SNR first: each device on its own peaks (PF: Yang et al., IEEE TCOM 68(1), 2020).
 
-    Power, noise and the path divide out of that ratio, so it is the fading alone, |h|^2 of mean 1. The mean is taken at
+    Power, noise and the path divide out of that ratio, so it is only the fading, |h|^2 of mean 1. The mean is taken at
     the device's place, not over the rounds before.
     """
 

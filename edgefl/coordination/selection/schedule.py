@@ -61,7 +61,7 @@ class ScheduleSelection(Selection):
         return min(float(np.mean([len(ids) for ids in self._schedule])), present)
 
     def asked(self, presence: Floats) -> Floats:
-        """Return the share of rounds [devices] in which each device is listed and present."""
+        """Return the share of rounds [devices] that list each device while it is present."""
         listed = np.bincount(np.concatenate(self._schedule), minlength=len(presence))
         return np.asarray(presence * listed / len(self._schedule))
 

@@ -34,7 +34,7 @@ class TiFL(Selection):
     memory_width: ClassVar[int] = 5  # the columns above
 
     tiers: Count = 5  # Number of tiers of latency.
-    profile_rounds: Count = 1  # Number of participations by which a device's latency is measured.
+    profile_rounds: Count = 1  # Number of participations that measure a device's latency.
     # Probabilities of the tiers, fastest first, in proportion; by default all are alike.
     probabilities: Weights | None = None
     adaptive: bool = False  # Whether tiers with higher losses become more probable.

@@ -66,7 +66,7 @@ class Allocation(AddsColumns):
         raise NotImplementedError
 
     def weights(self, normal: Floats) -> Floats:
-        """Return the weights [n] > 0 by which n concurrent transfers divide the band, if `by_draws`.
+        """Return the weights [n] > 0 that divide the band among n concurrent transfers, if `by_draws`.
 
         Args:
             normal: [n] standard normals, each a function of its device, the round and the direction.
@@ -74,10 +74,10 @@ class Allocation(AddsColumns):
         raise NotImplementedError
 
     def turns(self, coming_bps: Floats, memory: Floats) -> Floats:
-        """Return the parts [n] of the coming slots in which n transfers of a cell have the band, if `in_time`.
+        """Return the fractions [n] of the coming slots that give n transfers of a cell the band, if `in_time`.
 
         Args:
-            coming_bps: [n] rate of each on the whole band, averaged over the slots for which the turn holds.
+            coming_bps: [n] rate of each on the whole band, averaged over the slots of the turn.
             memory: [n, k] of their devices.
         """
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""OFDMA shares with which participants end together."""
+"""OFDMA shares that let participants end together."""
 
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ from edgefl.radio.allocation.base import Allocation
 
 
 class EqualFinish(Allocation):
-    """Shares for which all uploads end together, whenever devices have computed (Shi, Zhou, Niu, IEEE TWC 2021)."""
+    """Shares that let all uploads end together, whenever devices have computed (Shi, Zhou, Niu, IEEE TWC 2021)."""
 
     by_snr: ClassVar[bool] = True
     by_forecast: ClassVar[bool] = True
@@ -40,5 +40,5 @@ class EqualFinish(Allocation):
     def shares(
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
-        """Return equal shares of the downlink, on which the forecast bases the downloads."""
+        """Return equal shares of the downlink: the forecast bases the downloads on them."""
         return allocation.equal(band_hz, len(payload_bits))

@@ -91,7 +91,7 @@ class Hungarian(Allocation):
         return pairs.compute_j() + pairs.upload_j(1.0 / self.places(), power_share)
 
     def _power_share(self, pairs: Forecast) -> Floats:
-        """Return the largest shares [p] of full power with which pairs stay within the energy; 1 where none does."""
+        """Return the largest shares [p] of full power that keep pairs within the energy; 1 where none does."""
         full = np.ones(len(pairs))
         if self.max_energy_j is None or self.power == "full":
             return full

@@ -10,7 +10,7 @@ from edgefl.radio.allocation.base import Allocation
 
 
 class MinMakespan(Allocation):
-    """Shares for which all finish at the same time under their mean rates, the soonest for the slowest of them."""
+    """Shares that let all finish at the same time under their mean rates, the soonest for the slowest of them."""
 
     by_snr: ClassVar[bool] = True
 

@@ -24,7 +24,7 @@ class ProportionalFairInTime(Allocation):
     in_time: ClassVar[bool] = True
 
     window_s: PositiveFloat = 1.0  # Time constant of the exponential window of the mean rate.
-    slots: Count = 10  # Slots for which a turn holds.
+    slots: Count = 10  # Slots of a turn.
 
     @property
     def memory_width(self) -> int:

@@ -23,7 +23,7 @@ class BlockRace:
         share_hz: [n] bandwidth that carries payload.
         slot: number of the slot that begins.
         slot_s: length of a slot.
-        most_slots: for which the shares hold.
+        most_slots: how long the shares hold.
     """
 
     def __init__(

@@ -61,7 +61,7 @@ class BandClock:
         self._joining: list[BandTransfer] = []  # since the last division
         self._slot = 0  # everything before this slot is accounted for
         self._ahead: Progress | BlockRace | None = None  # since the last division; None after `_slot` has moved on
-        self._horizon = 0  # slots for which the shares hold at most
+        self._horizon = 0  # the most slots that the shares hold
         self._version = 0  # number of the division: SimPy cannot cancel a timeout, so wake-ups of older ones do nothing
 
     def send(self, transfer: BandTransfer) -> simpy.Event:
@@ -251,7 +251,7 @@ class BandClock:
         sinr_air = served * rows.mean_snr
         changes = served != rows.air
         power_changes = full_power != rows.full_power_air
-        begun_slots = self._env.now / self._slot_s - self._slot  # of a slot in which a transfer was withdrawn
+        begun_slots = self._env.now / self._slot_s - self._slot  # of a slot, when a transfer was withdrawn in it
         if begun_slots > SAME_STEP:
             # The whole slot will be accounted for with the new shares, but its first part had the old ones.
             rows.air_slots[changes] += (rows.air[changes] - served[changes]) * begun_slots
@@ -270,7 +270,7 @@ class BandClock:
         rows.sinr_air[:] = sinr_air
 
     def _turns(self, memory: BandMemory, air: Floats) -> Floats:
-        """Return the parts [n] of the time in which transfers are served until the next division.
+        """Return the fractions [n] of the time that transfers are served until the next division.
 
         Args:
             memory: of the devices.

@@ -18,7 +18,7 @@ class BandMemory:
     """
 
     def __init__(self, allocation: Allocation, slot_s: float) -> None:
-        self.every_slots = allocation.every_slots  # for which a turn holds at most
+        self.every_slots = allocation.every_slots  # the most that a turn holds
         self._allocation = allocation
         self._slot_s = slot_s
         self._of_device: dict[int, Floats] = {}  # [k] each
@@ -46,7 +46,7 @@ class BandMemory:
             self._until[device] = slot + count
 
     def turns(self, devices: Ids, coming_bps: Floats, slot: int) -> Floats:
-        """Return the parts [n] of the coming slots in which transfers of devices in a cell have the band."""
+        """Return the fractions [n] of the coming slots that give transfers of devices in a cell the band."""
         parts = Array(devices.shape, "parts of the time [n], 0 to 1", least=0.0, most=1.0)
         must = Where(
             parts,

@@ -28,7 +28,7 @@ class Progress(NamedTuple):
     """The progress of transfers [n] that keep their shares."""
 
     ends: Floats  # [n] slots after which each ends; infinite: not known yet, or never
-    known_slots: int  # for which the progress is known
+    known_slots: int  # how far the progress is known
     settle: SentBy  # [n], up to `known_slots`
 
     @property
@@ -62,7 +62,7 @@ class BandProgress:
             rows: the transfers, with their new SNRs.
             share_hz: [n] bandwidth that carries payload, averaged over time.
             slot: number of the slot that begins, in the run.
-            horizon: slots for which the progress is needed.
+            horizon: how many slots of progress are needed.
         """
         if self._engine.adaptation is not None:
             return BlockRace(

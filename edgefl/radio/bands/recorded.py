@@ -37,7 +37,7 @@ class RecordedTransfer:
         self.air_s = 0.0
         self.band_s = 0.0  # time on the direction's whole band that occupies as much of it
         self.hz = 0.0  # that carry its payload, averaged over its turns
-        self.air = 0.0  # share of the time in which it is served
+        self.air = 0.0  # share of the time that it is served
         self.occupancy = 0.0  # part of the direction's band that it occupies, averaged over time
         self.ends_s = np.inf  # when it will be complete if its share stays
         self.done: simpy.Event | None = None
@@ -54,7 +54,7 @@ class RecordedTransfer:
         self.ends_s = ends_s
 
     def advance(self, seconds: float, bits: float) -> None:
-        """Account for a time in which some bits were sent."""
+        """Account for a time and the bits sent in it."""
         self.left_bits -= min(bits, self.left_bits)
         self.air_s += self.air * seconds
         self.band_s += self.occupancy * seconds

@@ -68,13 +68,13 @@ class BandRows:
     sent_bits: Floats
     bits_over_snr: Floats  # the bits of each slot over its mean SNR
     slots: Ints  # so far, pauses of handovers included
-    air: Floats  # share of the time in which it is served, since the last division
+    air: Floats  # share of the time that it is served, since the last division
     full_power_air: Floats  # the same, times its power over its transmitter's full power
     air_slots: Floats  # of the time so far with the radio on
     full_power_slots: Floats  # slots at full power that would have taken as much energy so far
     occupancy: Floats  # part of the direction's band that it occupies, averaged over time, since the last division
     band_slots: Floats  # slots on the whole band that would have occupied as much of it so far
-    sinr_air: Floats  # share of the time in which it is served, times its SNR with interference, before fading
+    sinr_air: Floats  # share of the time that it is served, times its SNR with interference, before fading
     sinr_slots: Floats  # sum over its slots so far of the same
     gain: Complex  # of the fading in the slot before the first that is drawn
     bandwidth_hz: Floats  # that it occupies in its turn, since the last division; nan before the first
@@ -83,7 +83,7 @@ class BandRows:
     share_hz: Floats  # that carries payload, at the last division; nan before the first
     attempt: Ints  # number of the attempt among all of the participant's in this direction: part of the draws' key
     walked: Bools  # slot by slot; otherwise by the `fast` engine
-    walked_from: Ints  # number of the slot from which on it is walked
+    walked_from: Ints  # number of the first slot that is walked
     walked_hz: Floats  # its share when that began
     walked_until: Ints  # number of the slot to which it has been walked: `gain` holds before it
     step_slots: Ints  # with one gain: those that `fast` walks at one rate
@@ -231,7 +231,7 @@ class BandRows:
         self.fast_place[rows] = np.arange(rows.size)
 
     def advance(self, count: int, sent_bits: Floats) -> None:
-        """Account for `count` slots in which up to `sent_bits` [n] were sent."""
+        """Account for `count` slots and up to `sent_bits` [n] sent in them."""
         bits = np.minimum(sent_bits, self.left_bits)
         self.left_bits -= bits
         self.sent_bits += bits

@@ -44,7 +44,7 @@ class BandTransfer:
         self.longest_slots = longest_slots
         self.limit_slots = longest_slots
         self.slots = 0  # so far, pauses of handovers included
-        self.air = 0.0  # share of the time in which it is served, since the last division
+        self.air = 0.0  # share of the time that it is served, since the last division
         self.air_slots = 0.0  # of the time so far with the radio on
         self.full_power_slots = 0.0  # slots at full power that take as much energy
         self.band_slots = 0.0  # slots on the direction's whole band that occupy as much of it

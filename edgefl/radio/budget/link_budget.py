@@ -133,7 +133,7 @@ class LinkBudget:
         return np.asarray(bandwidth_hz * self._expected_bps_hz(sent_hz / bandwidth_hz))
 
     def lone_hz(self, way: Way, ids: Ids, path_gain: Floats, tx_power_w: Floats) -> Floats:
-        """Return the bandwidths [n] of devices, each alone in its cell without interference; see `lone_snr`."""
+        """Return the bandwidths [n] of devices, each with its cell to itself, without interference; see `lone_snr`."""
         whole_band_hz = np.full(len(ids), self.resources.band_hz)
         if way == "down" and self.radio.downlink == "broadcast":
             return whole_band_hz
@@ -145,7 +145,7 @@ class LinkBudget:
     def lone_snr(
         self, way: Way, ids: Ids, path_gain: Floats, tx_power_w: Floats, bandwidth_hz: Floats | float
     ) -> Floats:
-        """Return the signal-to-noise ratios [n] of devices, each alone in its cell without interference.
+        """Return the signal-to-noise ratios [n] of devices, each with its cell to itself, without interference.
 
         `tx_power_w` [n] are full powers; `bandwidth_hz` is the part of the band that each uses, one for all or [n].
         """
@@ -224,7 +224,7 @@ class LinkBudget:
             cell: [n] the cells that serve them.
 
         Returns:
-            Signal over interference and noise [n], and over interference alone [n], infinite without interference.
+            Signal over interference and noise [n], and over interference only [n], infinite without interference.
         """
         band_hz = self.resources.band_hz
         powers_w = np.full(len(self.group), self.server_tx_power_w)

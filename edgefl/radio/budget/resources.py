@@ -68,7 +68,7 @@ class Resources:
         Args:
             way: the direction.
             bandwidth_hz: [n] of each in its turns.
-            air: [n] share of the time in which each is served: its turns, in the frame's direction.
+            air: [n] share of the time that each is served: its turns, in the frame's direction.
         """
         return np.asarray(air / self.time_share(way) * bandwidth_hz / self.band_hz)
 

@@ -14,7 +14,7 @@ class BandShares(NamedTuple):
     """The shares of concurrent transfers [n]."""
 
     bandwidth_hz: Floats
-    air: Floats  # share of the time in which each is served: its turns, in the frame's direction
+    air: Floats  # share of the time that each is served: its turns, in the frame's direction
     mean_snr: Floats  # at |h|^2 = 1
     power_share: Floats  # of its transmitter's full power that is sent while each is served
 

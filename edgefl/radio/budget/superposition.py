@@ -1,7 +1,7 @@
 """Uploads that overlap on the band of their cell: their groups, and the interference within a group.
 
 `radio.uplink` decides on both, for arrays in the order of powers and of devices' numbers, so that results do not depend
-on the order in which transfers began.
+on the order of transfers' beginnings.
 """
 
 import numpy as np

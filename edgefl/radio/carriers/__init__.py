@@ -1,4 +1,4 @@
-"""Carriers, one file for each way in which a round's messages share the band.
+"""Carriers, one file for each way that a round's messages share the band.
 
 `carrier.py` has their protocol; the link (`radio/link.py`) opens them.
 """

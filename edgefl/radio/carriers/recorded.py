@@ -26,7 +26,7 @@ class OwnShare(NamedTuple):
     """The shares of a direction that participants [n] have for the whole round."""
 
     hz: Floats  # that carry payload, averaged over time; 1 if rates were recorded
-    air: Floats  # share of the time in which each is served
+    air: Floats  # share of the time that each is served
 
 
 class Leg(NamedTuple):

@@ -25,7 +25,7 @@ LINK_FAILED: dict[Way, str] = {"down": "download_failed", "up": "upload_failed"}
 class RoamingCarrier(SharedCarrier):
     """A round's transfers, each over the base station that serves its device at the time.
 
-    Each piece between two handovers has its own draws, keyed like further attempts.
+    Each piece between two handovers has its own draws, keyed like repeated attempts.
     """
 
     def __init__(

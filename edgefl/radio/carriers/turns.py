@@ -36,7 +36,7 @@ class Turns:
         self._alone: dict[int, Participants] = {}  # participants [1] by row, with the draws' keys of their last turn
         self._pauses = [pricing.fading.pauses(participants.only(group.rows), group.turns) for group in messages.groups]
         self._ended_s = np.full(len(participants), float(env.now))  # the last turn of each; or when the round began
-        self.gain: Complex = participants.start.copy()  # [n] of the fading with which each one's next attempt begins
+        self.gain: Complex = participants.start.copy()  # [n] of the fading at the start of each one's next attempt
 
     def participant(self, row: int) -> Participants:
         """Return a participant [1], with the keys of the draws of its turn."""
@@ -59,7 +59,7 @@ class Turns:
         self._ended_s[row] = self._env.now
 
     def begin_with(self, row: int, gain: complex) -> None:
-        """Set the fading gain with which a participant's next attempt, or turn, begins."""
+        """Set the fading gain at the start of a participant's next attempt, or turn."""
         self.gain[row] = gain
 
     def _pause(self, row: int, turn: int) -> None:

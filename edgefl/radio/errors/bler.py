@@ -20,7 +20,7 @@ class Bler(PacketErrors):
     """Block errors by curves of each scheme, HARQ by chase combining, outer-loop link adaptation to a target."""
 
     target: Annotated[float, Field(gt=0, lt=1)] = 0.1  # Share of first transmissions that are lost.
-    step_db: Annotated[float, Field(gt=0, le=10)] = 0.5  # Step by which an error lowers the outer loop's offset.
+    step_db: Annotated[float, Field(gt=0, le=10)] = 0.5  # How much an error lowers the outer loop's offset.
     transmissions: Annotated[int, Field(ge=1, le=16)] = 4  # Most transmissions of a block, the first one included.
     report_delay_slots: Annotated[int, Field(ge=0, le=1000)] = 4  # Age in slots of the SNR that the transmitter knows.
     # Length of code words in the formula; longer ones have steeper curves.

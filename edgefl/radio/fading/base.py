@@ -65,7 +65,7 @@ class Fading(Member):
         return doppler_correlation(speed_mps, carrier_hz, slot_s)
 
     def hold_slots(self, speed_mps: Floats, carrier_hz: float, slot_s: float) -> Ints | None:
-        """Return the slots of the clock [n] for which the gain of each device holds; None: it changes with every slot.
+        """Return how many slots of the clock [n] the gain of each device holds; None: it changes with every slot.
 
         Blocks are independent, and `slot_correlation` then has no effect on the gains.
         """

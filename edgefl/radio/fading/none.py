@@ -7,7 +7,7 @@ from edgefl.radio.fading.base import Fading
 
 
 class NoFading(Fading):
-    """The mean gain in every slot, |h| = 1: path loss and shadowing alone."""
+    """The mean gain in every slot, |h| = 1: path loss and shadowing only."""
 
     def k_factor(self, los: Bools, k_db: Floats) -> Floats:
         """Return infinity [n]: a line of sight without scatter."""

@@ -136,7 +136,7 @@ class LargeScaleChannel:
             positions_m: [n, 2] their positions.
             height_m: [n] of their antennas; [1] along a path.
             index: of the round, the key of the draws of each round.
-            along_path: whether the positions are those of one device, in the order in which it passes them.
+            along_path: whether the positions are those of one device, in the order of its path.
         """
         radio = self.radio
         offsets_m = self.cells.offsets_m(positions_m)
@@ -205,7 +205,7 @@ class LargeScaleChannel:
             height_m: [n] of their antennas.
             index: of the round.
             cell: [n] the cells that serve them; by default the strongest ones.
-            along_path: whether all are one device, at positions in the order in which it passes them.
+            along_path: whether all are one device, at positions in the order of its path.
         """
         distance_m, large, shadowing_db, gains = self.paths(ids, positions_m, height_m, index, along_path=along_path)
         if cell is None:
@@ -277,7 +277,7 @@ class LargeScaleChannel:
         """Return standard normals [n, 1], the common part of a device's shadowing to all base stations."""
         if not self.radio.spatial_consistency:
             return self.streams.normal("common_shadowing", ids, index)[:, None]
-        # Paths in different states have different distances, at which the values of one map would be independent.
+        # Paths in different states have different distances, where the values of one map would be independent.
         longest_m = decorrelation_m.max(axis=1, keepdims=True)
         return self._common_map.gaussian("common_shadowing_field", positions_m, longest_m, along_path=along_path)
 

@@ -104,14 +104,14 @@ def coming_gains(
     constant: Bools,
     first_slot: Ints,
 ) -> Complex:
-    """Return the fading gains [n, slots] of n transfers in the coming slots; each row depends on itself alone.
+    """Return the fading gains [n, slots] of n transfers in the coming slots; each row depends only on itself.
 
     Args:
         draws: [n] of the transfers' attempts.
         before: [n] the gains in the slot before.
         slots: how many gains to return.
         correlation: [n] between neighbouring values.
-        hold_slots: [n] slots for which a value holds: `fast` walks slow fading in steps.
+        hold_slots: [n] number of slots that a value holds: `fast` walks slow fading in steps.
         constant: [n] whether the channel keeps its strength.
         first_slot: [n] the number of the first of these slots, from 0 at the beginning of each transfer.
     """

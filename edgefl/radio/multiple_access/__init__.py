@@ -1,4 +1,4 @@
-"""Multiple access: ways in which the uploads of a cell share its uplink, one file each."""
+"""Multiple access: ways to share a cell's uplink among its uploads, one file each."""
 
 from edgefl.core.catalogue import Catalogue, members_of
 from edgefl.radio.multiple_access.base import MultipleAccess

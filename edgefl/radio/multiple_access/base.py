@@ -1,4 +1,4 @@
-"""Base of the ways in which the uploads of a cell share its uplink.
+"""Base of the ways to share a cell's uplink among its uploads.
 
 To add one:
 
@@ -24,7 +24,7 @@ class MultipleAccess(Member):
     orthogonal: ClassVar[bool] = True  # whether no two uploads of a cell overlap in time and band
 
     def groups(self, received: Floats) -> Ints:
-        """Return the numbers [n], from 0, of the groups in which the n uploads of a cell are on the air together.
+        """Return the group numbers [n], from 0, of the n uploads of a cell: a group is on the air together.
 
         The members of a group overlap on its part of the band; `radio.allocation` divides the band among the groups.
 

@@ -49,7 +49,7 @@ class HopelessLinks:
         return slots
 
     def alone(self, way: Way, participants: Participants, payload_bits: Floats | float) -> Bools:
-        """Return which transfers [n] of payloads, one for all or [n], are hopeless even alone in their cells."""
+        """Return which transfers [n] of payloads, one for all or [n], are hopeless even without others in the cell."""
         # The best case: no interference, and the widest useful share.
         budget = self._budget
         resources = budget.resources

@@ -16,7 +16,7 @@ class Offer:
     payload_bits: Floats  # [n]
     bandwidth_hz: Floats  # [n]
     mean_snr: Floats  # [n] at |h|^2 = 1
-    air: Floats  # [n] share of the time in which each is served: its turns, in the frame's direction
+    air: Floats  # [n] share of the time that each is served: its turns, in the frame's direction
     payload_share: Floats  # [n] of time and resources that carries its payload: `air` without control
     power_share: Floats  # [n] of the transmitter's full power that is sent while each is served
 
@@ -36,5 +36,5 @@ class Offer:
     def slot_payload_bits(self) -> Floats:
         """Payloads [n] scaled up as if all slots carried nothing else."""
         # Control and other turns take their share of every slot. A larger payload stands for a lower rate, and keeps
-        # the number of slots in which the fading changes.
+        # the number of slots where the fading changes.
         return self.payload_bits / self.payload_share

@@ -208,7 +208,7 @@ class Pricing:
         return uniform[:, participants.attempts_before :]
 
     def failure_probability(self, way: Way, mean_snr: Floats, k_factor: Floats) -> Floats:
-        """Return the probabilities [n] with which attempts fail, whether by `radio.faults` or by `radio.errors`.
+        """Return the probabilities [n] that attempts fail, whether by `radio.faults` or by `radio.errors`.
 
         Args:
             way: the direction.

@@ -142,7 +142,7 @@ class ProcessRates:
 
 @dataclass(frozen=True)
 class FramedRates:
-    """Slots of which a frame gives each direction only some.
+    """Slots that a frame divides between the directions.
 
     Args:
         bare_slot_bits: returns the bits of slots that belong to the direction as a whole.

@@ -33,7 +33,7 @@ BLOCKS_AT_ONCE = 4096  # slots in one call of link adaptation; does not change a
 FAST: dict[Way, Purpose] = {"down": "fast_down", "up": "fast_up"}
 FAST_LATER: dict[Way, Purpose] = {"down": "fast_down_later", "up": "fast_up_later"}
 ATTEMPT_BITS = 32  # an attempt's number stands above its device's in the key of a draw
-NOTICEABLE_S = 2.0  # wall-clock of walking from which the engine counts what `fast` would have saved
+NOTICEABLE_S = 2.0  # wall-clock of walking after which the engine counts what `fast` would have saved
 TINY_BITS = 1e-300  # keeps a quotient finite where a slot carries nothing
 ALL_SLOTS = np.ones(1)  # a period of one slot, which belongs to both directions
 

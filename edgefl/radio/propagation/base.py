@@ -24,7 +24,7 @@ Decibels = Annotated[float, Field(ge=-300, le=300)]
 
 @dataclass(frozen=True)
 class PathDraws:
-    """Random numbers of every path, broadcast with the distances [...], of which a model takes what it needs."""
+    """Random numbers of every path, broadcast with the distances [...]; a model takes what it needs."""
 
     los: Floats  # uniform in (0, 1): in line of sight if below its probability
     indoor: Floats  # uniform, by device: indoors if below the share of such devices
@@ -106,7 +106,7 @@ class Propagation(Member):
         return 16
 
     def validity(self) -> Validity:
-        """Return the distances, carriers and heights in which the model holds."""
+        """Return the distances, carriers and heights where the model holds."""
         validity: Validity = self.physics().VALIDITY
         return validity
 
@@ -225,7 +225,7 @@ class Propagation(Member):
 def on_the_ground_m(
     distance_3d_m: tuple[float, float], bs_height_m: float, ut_height_m: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the ground distances [...] at which antennas are this far apart; 0 if their heights alone suffice."""
+    """Return the ground distances [...] at which antennas are this far apart; 0 if their heights suffice."""
     rise_m2 = (bs_height_m - ut_height_m) ** 2
     shortest_m, longest_m = distance_3d_m
     shortest = np.sqrt(np.maximum(shortest_m**2 - rise_m2, 0.0))

@@ -62,7 +62,7 @@ class Listed(Propagation):
         """Return the channel; nothing is drawn.
 
         Raises:
-            ValueError: the paths lead to places, for which no loss is listed.
+            ValueError: the paths lead to places without a listed loss.
         """
         if draws.device is None:
             raise ValueError("path losses are listed for devices, not for places")

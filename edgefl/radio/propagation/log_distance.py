@@ -39,7 +39,7 @@ class LogDistance(Propagation):
         return replace(usual, shadowing_db=(self.shadowing_db,), decorrelation_m=(self.decorrelation_m,))
 
     def ground_range_m(self, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> tuple[Floats, Floats]:
-        """Return the range in which the loss is at least 0 dB."""
+        """Return the range where the loss is at least 0 dB."""
         shortest = log_distance.shortest_m(carrier_hz, self.exponent, self.reference_m, self.reference_loss_db)
         return on_the_ground_m((float(shortest), np.inf), bs_height_m, ut_height_m)
 

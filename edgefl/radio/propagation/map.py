@@ -14,7 +14,7 @@ from edgefl.radio.propagation.base import ROUNDING, LargeScale, PathDraws, Propa
 from edgefl.world.cells_section import Cells
 
 ANYWHERE = (0.0, np.inf)
-CARRIER_PART = 0.05  # by which the carrier may differ from the map's: 0.4 dB in free space
+CARRIER_PART = 0.05  # how far the carrier may differ from the map's: 0.4 dB in free space
 
 
 class Map(Propagation):
@@ -42,7 +42,7 @@ class Map(Propagation):
         return gain_map
 
     def validity(self) -> Validity:
-        """Return the carriers for which the map holds: those near its own; its heights are those of its source."""
+        """Return the carriers that the map holds for: those near its own; its heights are those of its source."""
         carriers = ANYWHERE
         carrier_hz = self.gains.carrier_hz
         if np.isfinite(carrier_hz):

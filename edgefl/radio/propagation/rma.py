@@ -31,7 +31,7 @@ class Rma(Outdoor):
         return rma
 
     def ground_range_m(self, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> tuple[Floats, Floats]:
-        """Return the range in which both states are defined: 10 km in line of sight, 5 km without."""
+        """Return the range where both states are defined: 10 km in line of sight, 5 km without."""
         shortest, longest = super().ground_range_m(carrier_hz, bs_height_m, ut_height_m)
         return shortest, np.minimum(longest, rma.NLOS_DISTANCE_M)
 

@@ -24,7 +24,7 @@ class Urban(Outdoor):
     walls: Literal["by_frequency", "materials"] = "by_frequency"
     # Release of 3GPP; 19 has another infrared-reflecting glass and shorter delay spreads.
     release: Literal[16, 19] = 16
-    # Least and most floors of buildings, in which indoor devices are; by default devices have devices.height_m.
+    # Least and most floors of buildings with indoor devices; by default devices have devices.height_m.
     floors: Annotated[tuple[Floors, Floors], Field(strict=False)] | None = None
 
     @model_validator(mode="after")

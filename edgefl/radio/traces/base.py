@@ -44,7 +44,7 @@ class LinkTrace(Member):
     # Transmit power of the devices when uplink SNRs were recorded. Another power shifts them; by default it is the
     # power of the run.
     tx_power_dbm: Annotated[float, Field(ge=-300, le=300)] | None = None
-    # Band in which SNRs were recorded. The same powers over another band shift them; by default it is the run's band.
+    # Band where SNRs were recorded. The same powers over another band shift them; by default it is the run's band.
     bandwidth_hz: Annotated[float, Field(ge=1, le=1e15)] | None = None
 
     @model_validator(mode="after")

@@ -9,7 +9,7 @@ from edgefl.scenario.sections import Sections
 
 @dataclass(frozen=True)
 class Fact:
-    """A question about a scenario, which rules ask by calling it, and the sentence for which the answer is yes."""
+    """A question about a scenario, which rules ask by calling it, and the sentence that says that the answer is yes."""
 
     said: str
     holds: Callable[[Sections], bool]

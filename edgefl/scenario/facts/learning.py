@@ -72,7 +72,7 @@ cost_is_given = is_given("model.cost", "the scenario gives the cost of the whole
 has_parts = is_given("training.parts", "parameters of the model are named")
 has_adapters = is_given("model.adapters", "linear layers have adapters")
 keeps_parts = is_true("training.parts.keeps", "devices keep a part of the model")
-has_first_part = is_given("training.parts.first", "a part of the model trains alone at first")
+has_first_part = is_given("training.parts.first", "at first only a part of the model trains")
 weighs_steps = _learning(
     properties.weighs_steps,
     "the algorithm divides a device's move by its steps, or uses the gradient of all its samples",
@@ -141,7 +141,7 @@ measure_of_kept_samples = _first_measure(lambda measure: measure.of_kept_samples
 measures_kept_samples = _has(
     measure_of_kept_samples, "a measure asks for training samples that devices keep, such as device_losses"
 )
-reports_models = is_true("report.models", "further models are reported")
+reports_models = is_true("report.models", "more models are reported")
 
 
 def report_of_one_model(scenario: Sections) -> str:

@@ -20,7 +20,7 @@ from edgefl.world.mobility import MOBILITY
 
 
 def _most_participants(scenario: Sections) -> int:
-    """Return the largest number of participants for which the allocation has blocks, at least 1."""
+    """Return the largest number of participants that the allocation has blocks for, at least 1."""
     served = (scenario.radio.allocation.places() or 0) * scenario.cells.count
     most = served
     while most > 1 and scenario.server.policy.asked(most) > served:

@@ -1,7 +1,7 @@
 """Rules between sections: a table of what does not go together.
 
-To add one: a row in the module of its subject, in which one feature excludes another for a reason. `features.py` has
-each feature with the key to name, the fact from `edgefl.scenario.facts` by which it is known, and the remedies that end
+To add one: a row in the module of its subject, where one feature excludes another for a reason. `features.py` has
+each feature with the key to name, the fact from `edgefl.scenario.facts` that tells it, and the remedies that end
 it. `table.py` has the order. A test follows all remedies to their end if two features in
 `tests/cases/scenario_features.py` break the rule.
 """

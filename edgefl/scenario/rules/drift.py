@@ -12,7 +12,7 @@ DRIFT = (
     ),
     # A group is tested on the classes that its devices had at first.
     features.LABEL_DRIFT.excludes(
-        features.GROUPS_IN_TURN, "changes labels, by which the test samples of a session's group are found"
+        features.GROUPS_IN_TURN, "changes labels, which decide the test samples of a session's group"
     ),
     features.LABEL_DRIFT.excludes(
         features.LABELS_BY_ROUND, "changes labels, and report.labels_by_round has those that devices had at first"

@@ -60,7 +60,7 @@ class Refusal(NamedTuple):
 
 
 Reason = Callable[[Sections], str | None]
-"""Returns why a scenario breaks a rule, if facts alone do not decide it; None if it does not."""
+"""Returns why a scenario breaks a rule, if facts do not decide it; None if it does not."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Rule:
     key: str  # named in the fault
     facts: tuple[Fact, ...]  # the rule is broken if all of them hold
     reason: str | Reason  # a text with names between braces; or a function that returns it
-    remedies: tuple[Remedy, ...] = ()  # each alone is enough; none if the reason says what to do
+    remedies: tuple[Remedy, ...] = ()  # each is enough; none if the reason says what to do
     subkey: Callable[[Sections], str] | None = None  # below `key`, if it depends on the scenario
 
     def refusal(self, scenario: Sections) -> Refusal | None:
@@ -98,15 +98,15 @@ class Feature:
     """Something that a scenario has and that excludes other features."""
 
     key: str  # named in the fault
-    fact: Fact  # by which it is known
-    without: tuple[Remedy, ...] | None = None  # each alone ends it; None: `key` becomes `to`
+    fact: Fact  # that tells it
+    without: tuple[Remedy, ...] | None = None  # each ends it; None: `key` becomes `to`
     to: Any = OUT
     said: str = ""  # replaces the words for that
     subkey: Callable[[Sections], str] | None = None  # below `key`, if it depends on the scenario
 
     @property
     def remedies(self) -> tuple[Remedy, ...]:
-        """Return what ends the feature; each remedy alone is enough."""
+        """Return what ends the feature; each remedy is enough."""
         if self.without is not None:
             return self.without
         key = self.key if self.subkey is None else NAMED

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from edgefl.server.observer import Observer
 
-WORTH_SAYING_S = 60.0  # least wall-clock time saved for which the advice is given
+WORTH_SAYING_S = 60.0  # least wall-clock time saved that is worth the advice
 
 log = logging.getLogger(__name__)
 

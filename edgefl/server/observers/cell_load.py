@@ -14,9 +14,9 @@ from edgefl.server.participation import sent_by_cells
 
 @dataclass(kw_only=True, eq=False)
 class CellLoad(Observer):
-    """Tells the time for which the whole band would have been occupied over the time of the round.
+    """Tells how long the whole band would have been occupied, over the time of the round.
 
-    Participations count in the round in which they end, and in the cell that served them when they began, as in
+    Participations count in the round where they end, and in the cell that served them when they began, as in
     devices.csv. The band of a direction is that of one cell: its part of a reused band, its slots of a frame.
     """
 
@@ -52,7 +52,7 @@ class CellLoad(Observer):
         return list(rows)
 
     def _band_s(self, way: Way, ended: EndedRound) -> Floats:
-        """Return the time [cells] for which the whole band would have been occupied."""
+        """Return how long the whole band would have been occupied [cells]."""
         if way == "up":
             occupied = [(part.cell, part.up.band_s) for part in ended.parts]
         else:

@@ -27,7 +27,7 @@ class _Watched(NamedTuple):
     """A participation, and the time at which to look whether its device leaves."""
 
     time_s: float  # the device certainly stays until then
-    order: int  # among equal times, by which the first watched comes first
+    order: int  # among equal times: the first watched comes first
     process: simpy.Process
     part: Participation
 
@@ -94,7 +94,7 @@ class Departures(Observer):
         self._set_timer()
 
     def _look_at(self, watched: _Watched) -> None:
-        """Interrupt a participation whose device leaves now; watch it further if the device stays."""
+        """Interrupt a participation whose device leaves now; keep watching it if the device stays."""
         # Presence gave only a time until which the device certainly stays; by now that may be later.
         device = np.array([watched.part.device])
         stays_until_s = float(self.presence.stays_until_s(device, self.env.now)[0])

@@ -55,7 +55,7 @@ class DeviceEvaluation(Observer):
         ids = self._devices()
         if not len(ids):
             return
-        self.roster.forget_answers()  # to polls, from which an evaluation does not continue
+        self.roster.forget_answers()  # to polls: an evaluation does not continue from them
         began_s = self.env.now
         self.ledger.event(began_s, "evaluation_start")
         self._under_way = True

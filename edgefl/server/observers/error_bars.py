@@ -13,7 +13,7 @@ ENERGIES = ("energy_low_j", "energy_high_j")
 
 
 class ErrorBars(Observer):
-    """Adds the interval in which time and energy since the beginning lie, as far as laws have measured errors."""
+    """Adds the interval of time and energy since the beginning, as far as laws have measured errors."""
 
     def __init__(self, draws: ErrorDraws) -> None:
         self._draws = draws

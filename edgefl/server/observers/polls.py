@@ -53,7 +53,7 @@ class Polls(Observer):
         candidates = called(selection.candidates, must, free, self.participants, index, self.streams, view)
         link = self.dispatcher.polling
         yield self.env.all_of(begin(candidates, self._processes, index, link))
-        # In order of ids, as the order in which answers arrive depends on the channel.
+        # In order of ids, as the order of arrival depends on the channel.
         ids = self.roster.take_answers()
         if selection.polls_training:
             counted = selection.polled_parameters(ids, view)

@@ -44,7 +44,7 @@ class Population(Observer):
     env: simpy.Environment
     world: World  # the devices, their presence and their batteries
     ledger: Ledger  # records the events
-    groups: SessionGroups  # the groups of devices, one of which is present in each session
+    groups: SessionGroups  # the groups of devices; one is present in each session
     rounds: RoundCounter  # the index of the selection that was last
     departed: DepartedState  # makes departed devices lose their state
     wanted: int  # how many devices a round asks for; 0: all that are present

@@ -29,7 +29,7 @@ class SlowTransfers(Observer):
         self._rounds = 0
         self._failed = 0  # transfers
         self._failed_before = 0  # until the round before
-        self._held_s = 0.0  # of rounds in which a link has failed, as long as it took to fail
+        self._held_s = 0.0  # of rounds whose links have failed, as long as it took to fail
         self._warned_of_upload = False
         self._warned_of_time = False
 

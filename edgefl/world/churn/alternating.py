@@ -39,7 +39,7 @@ class AlternatingPresence(Presence):
         # One state, one next change and one count for each device [devices].
         self._is_present, self._until_s = self.initial_state()
         self._changes_made = np.zeros(len(self.probabilities), dtype=np.int64)
-        self._not_reported: list[Changes] = []  # for `changes`, in the order in which they were handled
+        self._not_reported: list[Changes] = []  # for `changes`, in the order of handling
 
     def _advance(self, time_s: float, ids: Ids | None = None) -> None:
         if time_s < self._now_s:

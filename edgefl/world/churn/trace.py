@@ -127,7 +127,7 @@ class _RecordedPresence(AlternatingPresence):
 
 
 def _time_fractions(count: int, stays: list[_RecordedStay]) -> Floats:
-    """Return the part [devices] of the file's time for which each device is present.
+    """Return the fraction [devices] of the file's time that each device is present.
 
     The file ends with its last finite time; a stay without end counts up to then.
     """

@@ -1,4 +1,4 @@
-"""The area in which devices are: a ring around (0, 0), and the walls at which devices turn back."""
+"""The area of the devices: a ring around (0, 0), and the walls where devices turn back."""
 
 from dataclasses import dataclass
 from math import cos, hypot, pi, sin, sqrt
@@ -30,7 +30,7 @@ class Wall(NamedTuple):
     is_edge: bool
     normal: Floats | None = None  # [2] of a straight wall
     centre: Floats | None = None  # [2] of a round one; None: (0, 0)
-    opposite_m: Floats | None = None  # [2] the way by which a device that passes a straight edge comes in again
+    opposite_m: Floats | None = None  # [2] the way for a device that passes a straight edge to come in again
 
     def normal_at(self, point: Floats) -> Floats:
         """Return a normal [2] of any length at a point [2] of the wall."""
@@ -49,7 +49,7 @@ class Wall(NamedTuple):
 
 @dataclass(frozen=True)
 class Area:
-    """The ring around (0, 0) in which devices are, min_distance_m <= distance <= radius_m, and its covered part."""
+    """The ring of the devices around (0, 0), min_distance_m <= distance <= radius_m, and its covered part."""
 
     min_distance_m: float  # of the hole around (0, 0): path-loss models do not hold nearer
     radius_m: float  # of the edge

@@ -1,4 +1,4 @@
-"""Hexagonal cells as the area in which devices are."""
+"""Hexagonal cells as the area of the devices."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -113,7 +113,7 @@ class Hexagons(Area):
         return nearest_m, nearest
 
     def _opposite_m(self, beyond: Cell) -> Floats:
-        """Return the way from a hexagon beyond the edge to the hexagon of the layout of which it is a copy."""
+        """Return the way from a hexagon beyond the edge to the hexagon of the layout that it copies."""
         spacing_m = 2 * self.edge_m
         for q, r in wrapping_shifts(len(self.sites_m)).tolist():
             if (beyond[0] - q, beyond[1] - r) in self._centres:

@@ -66,7 +66,7 @@ class _ManhattanTrack(Legs):
             heading = drawn if self._has_street(crossing + drawn) else -heading
 
     def _draw_heading(self, rng: np.random.Generator, heading: Floats) -> Floats:
-        """Return the heading in which a device wants to leave a crossing."""
+        """Return the heading that a device wants to take from a crossing."""
         turns = self.model.turn_probability
         left = np.array([-heading[1], heading[0]])
         u = rng.random()

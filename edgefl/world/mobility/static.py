@@ -15,7 +15,7 @@ from edgefl.world.mobility.base import Track, WithSpeed
 class Static(WithSpeed):
     """Devices stay where they are; a speed only drives the Doppler spread (dynamic-devices paper, Table I: 10 m/s)."""
 
-    speed_mps: NonNegative = Constant(value=0.0)  # Speed of each device, for the Doppler spread alone.
+    speed_mps: NonNegative = Constant(value=0.0)  # Speed of each device, only for the Doppler spread.
 
     moves: ClassVar[bool] = False
     keeps_to_hexagons: ClassVar[bool] = True

@@ -42,7 +42,7 @@ class Streets(Placed, WithSpeed):
         """Return the graph, with nodes numbered from 0 and edges with `length_m`, and its points [n, 2] in the cell.
 
         Raises:
-            InputError: the file holds no graph in which every crossing can be reached from every other.
+            InputError: the file holds no graph whose crossings can all be reached from each other.
         """
         import networkx as nx
 

@@ -62,5 +62,5 @@ def _format_of_name(file: Path) -> str | None:
 
 
 def known_suffixes() -> str:
-    """Return the suffixes by which formats are known, for messages."""
+    """Return the suffixes of the known formats, for messages."""
     return ", ".join(dict.fromkeys(suffix for known in FORMATS.values() for suffix in known.suffixes))

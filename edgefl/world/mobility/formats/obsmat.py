@@ -11,7 +11,7 @@ from edgefl.world.mobility.formats.sample import Sample, number
 COLUMNS = 8  # frame, person, x, height, y, and the three of the velocity
 COLUMNS_WITHOUT_VELOCITY = 4  # frame, person, x, y
 COLUMN_NAMES = "8 columns (frame, person, x, height, y, and three of the velocity) or 4 (frame, person, x, y)"
-FRAMES_PER_S = 25.0  # of the videos in which the pedestrians were marked
+FRAMES_PER_S = 25.0  # of the videos where the pedestrians were marked
 
 
 def read_obsmat(path: Path) -> Iterator[Sample]:
