@@ -66,7 +66,7 @@ def test_dry_run(edgefl):
 
 def test_list(edgefl):
     kinds = {one["kind"]: one for one in strict_json(edgefl("list", "--json").stdout)["kinds"]}
-    assert kinds.keys() == {*CATALOGUES, "presets", "scenarios", "recipes"}
+    assert kinds.keys() == {*CATALOGUES, "presets", "devices", "scenarios", "recipes"}
     assert kinds["partitions"]["key"] == "data.partition"
     assert kinds["partitions"]["size"] == len(CATALOGUES["partitions"].members)
     names = strict_json(edgefl("list", "codecs", "--json").stdout)["names"]

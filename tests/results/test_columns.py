@@ -82,7 +82,8 @@ def test_the_unit_is_at_the_end_of_the_name():
 def test_the_index_of_a_sweep_has_the_columns_of_the_table(tmp_path, optional):
     keys = ""
     if optional:
-        keys = "cells: {energy: {static_w: 112, slope: 2.6, carbon_g_kwh: 350}}\nradio: {server_power: total}\n"
+        keys = "cells: {energy: {static_w: 112, slope: 2.6, carbon_g_kwh: 350}}\n"
+        keys += "radio: {server_power: total, held_out: {uplink: {sigma: 0.2, numbers: 3}}}\n"
         keys += "devices: {battery: {capacity_j: 1000}, carbon_g_kwh: 350}\nstop: {depleted: 1}\n"
     (tmp_path / "base.yaml").write_text(f"rounds: 1\ntargets: [0.8]\n{keys}", encoding="utf-8")
     (tmp_path / "sweep.yaml").write_text("base: base.yaml\ngrid: {server.participants: [1]}\n", encoding="utf-8")
