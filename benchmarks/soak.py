@@ -146,7 +146,7 @@ class Held(NamedTuple):
 
     @property
     def grown_mb_a_round(self) -> float:
-        """The memory by which the run grows in an aggregation [MB]."""
+        """How much memory an aggregation adds to the run [MB]."""
         share = self.grown("time_s") / self.duration_s
         return self.grown("rss_mb") / (self.rounds * share)
 

@@ -4,7 +4,7 @@ Examples:
     python tools/version.py                   # prints it, if all files agree
     python tools/version.py set 0.4.0         # writes it and today's date into all of them
     python tools/version.py check v0.4.0      # exits with 1 if a tag is not that version
-    python tools/version.py series            # prints 0.4, by which the documentation is known
+    python tools/version.py series            # prints 0.4, the documentation's version
     python tools/version.py notes             # prints its section of CHANGELOG.md
 """
 

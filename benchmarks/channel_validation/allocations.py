@@ -91,7 +91,7 @@ def _finish_s(shares: Shares) -> Floats:
 
 @cache
 def _searched_makespan_s() -> float:
-    """Return the time for which the least bandwidths add up to the band, by bisection in bisection."""
+    """Return the time that makes the least bandwidths add up to the band, by bisection in bisection."""
     low_s = 1e-3
     high_s = 1e3
     for _ in range(50):
@@ -104,7 +104,7 @@ def _searched_makespan_s() -> float:
 
 
 def _least_hz(time_s: float) -> Floats:
-    """Return the least bandwidth [n] with which each transfer finishes in a time."""
+    """Return the least bandwidth [n] that lets each transfer finish in a time."""
     least = np.full(UPLOADS, 1.0)
     most = np.full(UPLOADS, 1e12)
     for _ in range(60):

@@ -58,7 +58,7 @@ def figures() -> dict[str, Figure]:
 
 
 def constellation_snr(order: int, bits: float) -> float:
-    """Return the SNR [1] from which on 2^order-QAM over AWGN carries `bits` bits a symbol, whatever the code.
+    """Return the least SNR [1] for 2^order-QAM over AWGN to carry `bits` bits a symbol, whatever the code.
 
     The mutual information of the constellation by Gauss-Hermite quadrature, inverted by bisection.
     """

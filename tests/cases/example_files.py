@@ -2,7 +2,7 @@
 
 
 def write_example_files(folder):
-    """Write them to a folder, from which the examples can be loaded."""
+    """Write them to a folder, so that the examples can be loaded from there."""
     (folder / "my_modules").mkdir()
     (folder / "times.csv").write_text("device,network,batch_size,step_s\npi4,mlp,50,0.1\n")
     (folder / "grid.csv").write_text("time_s,g_kwh\n0,350\n3600,300\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 SLOT_S = 0.0005
-# No device moves, so the fading with which a round begins stays as it is.
+# No device moves, so the fading at the beginning of a round stays as it is.
 STILL: dict[str, Any] = {
     "rounds": 2,
     "data": {"dataset": "digits"},

@@ -35,7 +35,7 @@ def buffered(buffer):
 
 
 def clocks_hz(parts_slots):
-    """Clocks with which a participation takes so many slots: one down, one up, and computing in between."""
+    """Clocks that let a participation take so many slots: one down, one up, and computing in between."""
     return [FLOPS / ((slots - 2.2) * SLOT_S) for slots in parts_slots]
 
 

@@ -27,7 +27,7 @@ ERRORS = [
     ],
 )
 def test_errors_survive_the_way_from_another_process(passed_on, error):
-    """Also `type(error)(error)`, by which Gymnasium raises the errors of its workers."""
+    """Also `type(error)(error)`, as Gymnasium raises the errors of its workers."""
     found = passed_on(error)
     assert type(found) is type(error)
     assert str(found) == str(error)

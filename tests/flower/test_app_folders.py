@@ -12,7 +12,7 @@ TRAIN = "    grid.send_and_receive(ask(list(grid.get_node_ids())))\n"
 
 
 def refusal(app, **options):
-    """The one line with which an app is refused; nothing was written."""
+    """The one line that refuses an app; nothing was written."""
     with pytest.raises(InputError) as refused:
         emulated(app, **options)
     [line] = refused.value.faults

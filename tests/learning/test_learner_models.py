@@ -24,7 +24,7 @@ SIZES = [9, 4, 6]
 CHAOTIC = (
     "resnet34_feat"  # 34 layers normalised over a handful of samples: rounding reaches the first digit in 20 steps
 )
-LARGE = 1_000_000  # parameters, from which a model is left to the slow tests
+LARGE = 1_000_000  # parameters; the slow tests have the models above
 KERNELS = {"layers": Plan("batched", "layers", 8), "vmap": Plan("batched", "vmap", 8)}
 PLAIN = {"logistic", "mlp", "fcn", "lenet5", "cnn", "cnn_mnist", "cnn_femnist", "cnn_mifa", "lenet_femnist", "vgg9"}
 

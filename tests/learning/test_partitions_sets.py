@@ -316,7 +316,7 @@ class TestLabelOverlap:
 
     @pytest.mark.oracle
     def test_mixes_follow_the_dirichlet_law(self):
-        """The first device, for which nothing has run out: E[p^2] = (alpha + 1) / (K (K alpha + 1)); 300 devices."""
+        """The first device, before anything has run out: E[p^2] = (alpha + 1) / (K (K alpha + 1)); 300 devices."""
         alpha = 0.5
         size = 200
         first = np.array([fill(np.full(5, 200), 5, alpha, rng(seed))[:, 0] for seed in range(300)])

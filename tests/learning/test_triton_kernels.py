@@ -154,7 +154,7 @@ def test_norms_and_their_gradients(channels, groups, with_residual, relu):
 
 
 def test_moments_of_large_numbers_keep_their_digits():
-    """Means a thousand times the deviation, for which the difference of two sums of squares has no digit left."""
+    """Means a thousand times the deviation, where the difference of two sums of squares has no digit left."""
     x = 1000 + normal(1, 2, 16, 16, 4)
     _, moments = normalise(x, torch.ones(1, 4), torch.zeros(1, 4), Grouping(0, 1e-5))
     assert close(moments.variance, x.double().flatten(1, 3).var(1, correction=0), 1e-4)

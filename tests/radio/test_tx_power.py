@@ -1,4 +1,4 @@
-"""The devices' transmit power: one function of the world, from which rate and energy of an upload follow."""
+"""The devices' transmit power: one function of the world, which gives rate and energy of an upload."""
 
 import numpy as np
 import pytest

@@ -25,7 +25,7 @@ def run_of(participants=1, **changes):
 
 
 def band_s(result, way):
-    """The time for which each round would have occupied its whole band."""
+    """How long each round would have occupied its whole band."""
     return result.rounds[f"load_{way}"] * result.rounds["duration_s"]
 
 

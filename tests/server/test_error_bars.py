@@ -11,7 +11,7 @@ from edgefl.results.report.why.sentences import Side
 from edgefl.world import error_draws
 from edgefl.world.error_draws import DRAWS, interval
 
-FACTOR = 1.4  # by which computing takes longer than the law says
+FACTOR = 1.4  # how many times longer computing takes than the law says
 HELD_OUT = {"compute": {"other": {"sigma": 0.3, "numbers": 5}}, "power": {"sigma": 0.1, "numbers": 4}}
 # How far the first order may be off where the emulator would have mixed participations in another way.
 APART = {"buffered": 0.15, "asynchronous": 0.15, "over_selection": 0.05, "hierarchical": 1e-9}

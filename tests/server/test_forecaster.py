@@ -101,7 +101,7 @@ def test_forecast_counts_set_up_and_the_energy_of_bits() -> None:
 
 
 def test_forecast_counts_access_before_both_messages() -> None:
-    """The server waits for an update as long as it has forecast, to the slots with which transfers end."""
+    """The server waits for an update as long as it has forecast, to the last slots of transfers."""
     radio = STILL["radio"] | {"access_s": {"downlink": 0.3, "uplink": 0.5}}
     predicted, result = forecasts({**STILL, "radio": radio}, "perfect")
     plain, _ = forecasts(STILL, "perfect")

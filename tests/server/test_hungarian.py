@@ -15,7 +15,7 @@ from edgefl.coordination.forecast import Forecast
 from edgefl.radio.allocation.hungarian import Hungarian
 
 SLOT_S = 0.0005
-# No device moves, so the fading with which a round begins stays as it is.
+# No device moves, so the fading at the beginning of a round stays as it is.
 STILL: dict[str, Any] = {
     "rounds": 3,
     "data": {"dataset": "digits"},

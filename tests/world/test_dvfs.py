@@ -92,7 +92,7 @@ def test_both_accesses_come_off_the_computing_time():
     ],
 )
 def test_upload_is_predicted_from_the_download_over_a_constant_channel(radio, share_hz, snr_ratio):
-    """One path both ways, so only powers and shares differ: right except for the slots with which transfers end."""
+    """One path both ways, so only powers and shares differ: right except for the last slots of transfers."""
     rows = clocks(slow(1.1), radio={"slot_s": 1e-6, **radio}).devices
     assert (rows["upload_s"] > 0).all()
     estimated_s = estimate_s(rows["download_s"], share_hz, snr_ratio)

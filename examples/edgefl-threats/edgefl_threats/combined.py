@@ -19,7 +19,7 @@ class Combined(Wrapper):
 
     depends_on_rounds: ClassVar[bool | None] = False
 
-    # The algorithm by which devices train and the server takes its step, such as fedprox or fedadam.
+    # The algorithm of the devices' training and of the server's step, such as fedprox or fedadam.
     base: Annotated[Algorithm, ALGORITHMS] = FedAvg()
 
     def combine(self, vectors: Vectors, updates: Updates) -> Vectors:

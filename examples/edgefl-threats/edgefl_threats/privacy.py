@@ -31,7 +31,7 @@ def epsilon(rounds: int, sample: float, population: int, noise_multiplier: float
         sample: expected number of participants of a round.
         population: number of devices.
         noise_multiplier: standard deviation of the noise over the longest update.
-        delta: probability with which the bound may fail.
+        delta: probability that the bound may fail.
         how: poisson: each device takes part by its own coin, and neighbours differ by one device (add or remove);
             fixed: a set of `sample` devices is drawn, and neighbours replace one device, which moves the sum twice as
             far.
@@ -60,7 +60,7 @@ class CentralDp(Combined):
 
     clip: PositiveFloat = 1.0  # Longest update, S.
     noise_multiplier: NonNegativeFloat = 1.0  # Standard deviation of the noise over clip, z.
-    delta: Annotated[float, Field(gt=0, lt=1)] = 1e-5  # Probability with which the bound may fail.
+    delta: Annotated[float, Field(gt=0, lt=1)] = 1e-5  # Probability that the bound may fail.
     # How participants are chosen: poisson goes with server.selection bernoulli, fixed with uniform.
     sampling: Sampling = "poisson"
 
