@@ -4,7 +4,7 @@
 
 Each line is the JSON of one side of a workload of benchmarks/workloads.py: the median, least and greatest seconds of a
 round but the first; `over_bare`, how many times as fast as the bare loop of the same call; the peak of the GPU's
-memory. Sides are `bare` and edgefl with further keys of the section `training`; `edgefl` has none. --cifar10 takes the
+memory. Sides are `bare` and edgefl with other keys of the section `training`; `edgefl` has none. --cifar10 takes the
 images of CIFAR-10 instead of synthetic ones, and --tiny a few small clients, to try this program on a CPU. What does
 not fit into the time is named and left out; the exit code is 1 if a side failed.
 """
@@ -32,7 +32,7 @@ SIDES: dict[str, dict[str, str]] = {  # keys of the section training
     "vmap": {"engine": "vmap"},
     "serial": {"engine": "serial"},
 }
-LEAST_S = 8.0  # left before the deadline, without which no further side begins
+LEAST_S = 8.0  # left before the deadline; with less no other side begins
 GIB = 2**30
 
 

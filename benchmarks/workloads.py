@@ -184,7 +184,7 @@ def scenario(workload: Workload, folder: Path, rounds: int) -> dict[str, Any]:
 def emulated(workload: Workload, rounds: int, device: str, **training: str) -> list[float]:
     """Return the seconds from the end of a round to the end of the next, everything that edgefl does included.
 
-    Further keys are of the section `training`.
+    Other keys are of the section `training`.
     """
     import edgefl
 

@@ -13,7 +13,7 @@ if (location.protocol === "file:") {
         inside.document.open();
         inside.document.write("<!doctype html><html><body></body></html>");
         inside.document.close();
-        // What the worker's script calls: answers go to this object, further scripts become elements.
+        // What the worker's script calls: answers go to this object, later scripts become elements.
         inside.postMessage = data => this.answer(data);
         inside.importScripts = (...urls) => Promise.all(urls.map(next => this.load(new URL(next, url).href)));
         this.load(url).then(resolve);

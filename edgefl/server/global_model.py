@@ -62,7 +62,7 @@ class GlobalModel:
     learner: Learner  # trains and evaluates models
     algorithm: Algorithm  # the scenario's algorithm, with what the sessions' initialisation adds to it
     training: Training  # with the learning rate
-    sessions: Sessions  # when a session begins, and from which model
+    sessions: Sessions  # when a session begins, and its first model
     groups: SessionGroups  # the groups of devices; one is present in each session
     report: ReportSection  # which models are evaluated
     probabilities: Floats  # [devices] the probability that each can be asked in a round

@@ -53,7 +53,7 @@ def make_learner(
 ):
     """Return a learner, by default of FedAvg with a small network on six unequal devices, serially in this process.
 
-    Further keys are of the training section: batches of 16, otherwise the section's own defaults.
+    Other keys are of the training section: batches of 16, otherwise the section's own defaults.
     """
     task = LearningTask(
         model=model or Fcn(hidden=(8,)),

@@ -29,7 +29,7 @@ def a_run(rounds, samples=None, accuracies=(), **changes):
     """A run of made-up rounds.
 
     Args:
-        rounds: for each round its devices: their number, download_s, compute_s, upload_s, and further columns.
+        rounds: for each round its devices: their number, download_s, compute_s, upload_s, and other columns.
             All begin together, and the round ends with the last of them, unless `until_s` is there: for what the
             server waits for afterwards.
         samples: of each device.

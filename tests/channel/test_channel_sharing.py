@@ -54,7 +54,7 @@ def test_a_race_alone_is_a_transfer():
         assert race.slots == done.slots[0]
 
 
-def test_an_exact_fill_takes_no_further_slot():
+def test_an_exact_fill_takes_no_other_slot():
     race = sharing.race(np.ones((2, 20)), [5_000.0, 5_001.0], [1.0, 1.0], [1e6, 1e6], SLOT_S)  # 500 bits a slot
     assert race.slots == 10
 

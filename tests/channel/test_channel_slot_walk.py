@@ -118,7 +118,7 @@ def test_constant_channel(mean_snr, amplitude, slots, rho):
 
 
 @pytest.mark.parametrize("chunk_values", [1, 2**18])  # the fill falls at the end of a chunk, and within one
-def test_exact_fill_takes_no_further_slot(monkeypatch, chunk_values):
+def test_exact_fill_takes_no_other_slot(monkeypatch, chunk_values):
     monkeypatch.setattr(slot_walk, "CHUNK_VALUES", chunk_values)
     # |h|^2 = 1 and SNR 1 give 1 bit/s/Hz: 500 bits a slot
     payload_bits = [1.0, 499.0, 500.0, 501.0, 5_000.0]

@@ -1,4 +1,4 @@
-"""Tapped delay lines against further statements of TR 38.901: normalised delays, K-factors."""
+"""Tapped delay lines against more statements of TR 38.901: normalised delays, K-factors."""
 
 import numpy as np
 import pytest

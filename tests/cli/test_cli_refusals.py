@@ -76,7 +76,7 @@ def test_long_names_of_points_are_cut_by_bytes(edgefl):
 def limited(edgefl, limit_kib, *verb):
     """Run a verb in a shell that limits the address space."""
     command = f"ulimit -v {limit_kib}; exec {sys.executable} -m edgefl {' '.join(verb)}"
-    # Where OpenBLAS has no room for the stacks of further threads, it writes lines of its own.
+    # Where OpenBLAS has no room for the stacks of more threads, it writes lines of its own.
     environment = edgefl.environment | {"OMP_NUM_THREADS": "1"}
     return subprocess.run(
         ["bash", "-c", command], cwd=edgefl.folder, env=environment, capture_output=True, text=True, check=False

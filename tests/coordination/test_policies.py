@@ -317,7 +317,7 @@ def test_order_of_simultaneous_events_has_no_effect(name, monkeypatch):
 @pytest.mark.oracle
 @pytest.mark.parametrize(("name", "limit_s"), list(zip(POLICIES, itertools.cycle([1e-4, 0.0005]), strict=False)))
 def test_when_all_transfers_fail_the_run_ends_and_the_model_stays(name, limit_s):
-    """No transfer has the time that it needs, under the second limit none at all."""
+    """No transfer has the time that it needs, and under the second limit none has any."""
     radio = {"bandwidth_hz": 1e5, "sharing": "processor", "faults": {"max_transfer_s": limit_s}}
     result = run(POLICIES[name], radio=radio, rounds=3, train=True)
     assert result.status == "finished"

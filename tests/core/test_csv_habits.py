@@ -67,7 +67,7 @@ def counts(path):
     return read_counts(path)
 
 
-# A reader, and a table for it: the header, a row without decimals in its last column, and further rows.
+# A reader, and a table for it: the header, a row without decimals in its last column, and more rows.
 READERS = {
     "movement": (movement, "time_s,device,y_m,x_m", ["0,a,20.5,0.5", "0,b,0,40.5", "5,b,1.5,60"]),
     "links": (links, "device,time_s,downlink_bps,uplink_bps", ["0,0.5,1e6,2e6", "1,0.5,1e6,1500.5", "0,1.5,3e6,7"]),

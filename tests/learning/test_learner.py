@@ -176,7 +176,7 @@ def test_the_order_of_jobs_changes_nothing(learner, engine):
 @pytest.mark.oracle
 @pytest.mark.parametrize(("engine", "processes"), [*zip(ENGINES, [3, 1, 2], strict=True)])
 def test_the_number_of_workers_changes_nothing(learner, engine, processes):
-    """Also none at all: then training happens in this process."""
+    """Also none: then training happens in this process."""
     results = [train(learner(engine, width=2, processes=count))[0].vectors["delta"] for count in (0, processes)]
     assert torch.equal(*results)
 

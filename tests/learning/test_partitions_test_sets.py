@@ -75,7 +75,7 @@ def test_groups_that_hold_the_same_classes_both_get_all_test_samples():
         assert taken.tolist() == np.flatnonzero(np.isin(test, labels)).tolist()
 
 
-def test_samples_that_are_listed_twice_and_not_at_all(tmp_path):
+def test_samples_that_are_listed_twice_and_never(tmp_path):
     """Device 0 has half of class 0 twice, device 1 a quarter: a whole round of its 8 test samples, then two of them."""
     path = tmp_path / "parts.json"
     path.write_text('{"0": [0, 1, 2, 3, 0, 1, 2, 3], "1": [4, 5]}')

@@ -85,7 +85,7 @@ def test_empty_message_has_no_access():
     assert {result.access_s for result in results.values()} == {0.0}
 
 
-def test_repeated_attempts_have_no_further_access():
+def test_repeated_attempts_have_no_other_access():
     """Four attempts that all fail: the access counts once."""
     keys = {**STILL, "faults": {"failure_probability": 0.999, "attempts": 4}}
     plain_s, plain = ends(link(**keys))

@@ -11,7 +11,7 @@ from edgefl.results.result_tables import columns_of_files
 
 
 def test_the_largest_share_of_a_class_by_hand(tmp_path):
-    """Device 0 has 3 of 4 samples in one class, device 2 has 5 of 5, device 1 has none at all."""
+    """Device 0 has 3 of 4 samples in one class, device 2 has 5 of 5, device 1 has none."""
     run = run_with_table(tmp_path, "labels.csv", ["device", "label", "samples"], [[0, 0, 1], [0, 2, 3], [2, 1, 5]])
     values = LargestShare(devices=1).read(run)
     assert values == {"": pytest.approx((0.75 + 1) / 2), "_counts": "1 0 3"}

@@ -23,14 +23,14 @@ def test_equal_seeds_need_no_note(tmp_path):
     assert seed_notes(compared(tmp_path, {})) == []
 
 
-def test_rows_of_further_seeds_are_named_and_do_not_count(tmp_path):
+def test_rows_of_extra_seeds_are_named_and_do_not_count(tmp_path):
     found = compared(tmp_path, {("flat", "slow"): (1, 2, 3)})
     assert seed_notes(found) == ["1 of 4 cells have rows with extra seeds, which are ignored: flat, slow (seeds 2, 3)"]
     assert found.cells[0].mean == 1.0
     assert set(found.cells[0].by_seed) == {1}
 
 
-def test_further_seeds_that_all_cells_have_favour_none(tmp_path):
+def test_extra_seeds_that_all_cells_have_favour_none(tmp_path):
     seeds = {(shape, rate): (1, 2) for shape in ("flat", "steep") for rate in ("slow", "fast")}
     assert seed_notes(compared(tmp_path, seeds)) == []
 

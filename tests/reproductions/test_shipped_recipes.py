@@ -95,7 +95,7 @@ def test_a_recipe_is_sound(name):
         rows = read_rows(LIBRARY.recorded(entry, scale), found.axes)
         comparison = compare(found, rows)
         assert comparison.runs_done <= len(found.runs)
-        if entry.runs_of == name:  # each recorded row is one of a recipe's runs, or of a further seed
+        if entry.runs_of == name:  # each recorded row is one of a recipe's runs, or of an extra seed
             points = {tuple(point.values()) for point in found.points}
             values = [set(of_axis) for of_axis in entry.recipe.axes.values()]
             assert all(

@@ -174,7 +174,7 @@ def test_wrong_numbers(wanted, said):
     assert caught.value.faults == (said,)
 
 
-def test_no_run_at_all():
+def test_comparison_without_runs():
     with pytest.raises(InputError, match="name a reference"):
         edgefl.compare([])
 

@@ -125,7 +125,7 @@ def test_the_toy_problem(page):
     assert "Distance to the optimum" in text
 
 
-def test_no_round_at_all(page):
+def test_page_without_rounds(page):
     text = page(rounds=0, status="interrupted")
     assert "interrupted after 0 of 60 rounds" in text
     assert figures(text)["figures"] == {}

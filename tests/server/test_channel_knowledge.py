@@ -150,7 +150,7 @@ class Unasked(Synchronous):
             server.aggregate()
 
 
-def test_reports_are_about_the_selection_for_which_they_were_asked() -> None:
+def test_reports_are_about_the_selection_that_asked_for_them() -> None:
     known, _ = forecasts("perfect", first=1, server={"policy": Unasked()}, rounds=2)
     assert [bool(np.isfinite(forecast.fading).all()) for forecast in known] == [True, False, True, False]
     # Reports that are free are always there.

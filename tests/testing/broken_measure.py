@@ -67,7 +67,7 @@ class Silent(Good):
 
 
 class Picky(Good):
-    """Takes no data at all."""
+    """Takes no data."""
 
     def refusal(self, data):
         return "needs sounds"

@@ -28,7 +28,7 @@ def track_of(path, count, **keys):
 
 
 def fcd(path, steps):
-    """A file of SUMO: steps are (time, elements), elements (tag, id, x, y, further attributes)."""
+    """A file of SUMO: steps are (time, elements), elements (tag, id, x, y, other attributes)."""
     lines = ["<fcd-export>"]
     for time, devices in steps:
         lines.append(f'<timestep time="{time}">')
@@ -153,7 +153,7 @@ def test_a_vehicle_and_a_person_of_one_id_are_two_devices(tmp_path):
     assert track.positions_m(np.arange(3), 1.0).tolist() == [[1, 0], [50, 2], [0, 90]]
 
 
-def test_further_attributes_and_packed_files_of_any_name_are_read(tmp_path):
+def test_more_attributes_and_packed_files_of_any_name_are_read(tmp_path):
     """Attributes of the mesoscopic simulation; SUMO packs what it writes to a name that ends in .gz."""
     more = 'z="0.00" speedVec="1.00,2.00" edge="-258#4" segment="1" queue="0" entryTime="18004.46" signals="8"'
     steps = f'<timestep time="0.00"/><timestep time="1.00"><vehicle id="a" x="1" y="2" {more}/></timestep>'

@@ -164,7 +164,7 @@ NAUTICAL_MILE_M = 1853.2  # a minute of latitude on a sphere of mean radius
 
 
 def fcd(rows):
-    """A file of SUMO; rows are (time, x, y, further attributes) of one vehicle."""
+    """A file of SUMO; rows are (time, x, y, other attributes) of one vehicle."""
     steps = [
         f'<timestep time="{time}"><vehicle id="v" x="{x}" y="{y}" {more}/></timestep>' for time, x, y, more in rows
     ]

@@ -68,7 +68,7 @@ def test_people_walk_at_the_speeds_that_were_drawn():
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("name", ["trace-sumo", "trace-pedestrians"])
-def test_scenario_of_a_shipped_trace_runs_without_further_files(name, tmp_path, monkeypatch):
+def test_scenario_of_a_shipped_trace_runs_without_other_files(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("EDGEFL_DATA", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))

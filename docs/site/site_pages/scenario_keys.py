@@ -23,7 +23,7 @@ below.
 """
 PER_DEVICE = """\
 ## Numbers of each device
-A *number for each device* is one number for all devices, or a distribution from which each device draws once; the same
+A *number for each device* is one number for all devices, or a distribution that each device draws from once; the same
 seed gives the same draws.
 
 | value | number of a device |

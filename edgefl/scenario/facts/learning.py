@@ -56,7 +56,7 @@ keeps_no_updates = _no_algorithm(
     properties.keeps_updates, "the algorithm does not keep each device's last update at the server"
 )
 cannot_forget = _no_algorithm(
-    properties.can_forget, "the algorithm keeps no mean of the devices' states from which one can be removed"
+    properties.can_forget, "the algorithm keeps no mean of the devices' states that one can be removed from"
 )
 is_coupled = _algorithm(properties.is_coupled, "the algorithm keeps sums of the devices' states at the server")
 

@@ -55,7 +55,7 @@ def messages(group: int, key_bits: int = 256, share_bits: int = 256) -> Messages
 class SecureAggregation(Policy):
     """Synchronous rounds with the messages of secure aggregation (Bonawitz et al., CCS 2017; Bell et al., CCS 2020).
 
-    A device that fails in one of the protocol's rounds takes no further part. Masks cost no operations.
+    A device that fails in one of the protocol's rounds takes no part in the later ones. Masks cost no operations.
     """
 
     key_bits: PositiveInt = 256  # Bits of a public key, a_K.

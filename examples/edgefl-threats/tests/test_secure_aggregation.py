@@ -81,7 +81,7 @@ def test_with_neighbours_the_bits_do_not_grow_with_the_participants():
     assert of_device(4) == of_device(10)
 
 
-def test_devices_that_leave_take_no_further_part():
+def test_devices_that_leave_take_no_part_any_more():
     churn = {"kind": "poisson", "arrivals_per_s": 20.0, "stay_s": {"exponential": 0.5}}
     result = run(6, policy=SecureAggregation(), rounds=30, churn=churn, devices={"count": 20})
     assert result.status == "finished"
