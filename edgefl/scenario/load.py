@@ -19,6 +19,7 @@ from edgefl.learning.data_section import DataSection
 from edgefl.learning.models import MODELS, Model
 from edgefl.scenario import presets, shipped
 from edgefl.scenario.answers import with_place
+from edgefl.scenario.deprecated_keys import renamed
 from edgefl.scenario.number_forms import with_remedy
 from edgefl.scenario.overlays import extended, read_extended
 from edgefl.scenario.overrides import Override, list_of_overrides, parse_override, replaced
@@ -90,6 +91,7 @@ def load_with_source(
         # Before validation, so that an override meets the same checks as a key of the file.
         raw = replaced(raw, keys, as_in_yaml(value, where), where)
         origin.overrides[keys] = where
+    raw = renamed(raw, origin)
     origin.presets = presets.named_in(raw)
     context = _context(raw, [base, *origin.folders], access or Access()) | {"here": here, CHECKED: needs_files}
     try:

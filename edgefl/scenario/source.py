@@ -34,6 +34,12 @@ class Source:
     overrides: dict[tuple[str, ...], str] = field(default_factory=dict)  # where each overriding value was given
     presets: dict[str, str] = field(default_factory=dict)  # by section
 
+    def rename(self, old: KeyPath, new: KeyPath) -> None:
+        """Let faults of a key and of those in it stand where they do under its old name."""
+        for path, line in list(self.lines.items()):
+            if path[: len(old)] == old:
+                self.lines[(*new, *path[len(old) :])] = line
+
     def line(self, path: KeyPath) -> int:
         """Return the line of a key, or else of the nearest section around it; 1 if neither is in a file."""
         return self.lines.get(self._nearest(path), 1)
