@@ -27,16 +27,16 @@ SUFFIXES = (".py", ".md", ".yaml", ".yml", ".toml")
 COMPARED = "longer|shorter|later|earlier|larger|smaller|higher|lower|wider|faster|slower|further|better|more|less|worse"
 # Each pattern with the words to use instead.
 STRANGE = {
-    r"nobody|no one": "no device, no user, none, or the sentence turned round",
-    r"somebody|anybody|someone|anyone": "a user, a device, any reader",
-    r"everybody|everyone": "all devices, all users",
-    r"whoever|whomever|whatsoever": "a device that, a user who",
-    r"whom": "that, or the sentence turned round",
+    r"(no|some|any|every)body|no one|(some|any|every)one": "no device, a user, all users, or the sentence turned round",
+    r"whom|whoever|whomever|whatsoever": "that, a device that, a user who, or the sentence turned round",
     r"anew": "again",
     r"in place of": "instead of",
     r"likewise": "also, too",
     r"in the mean(?! of\b)": "on average",
+    r"(by|with|for|from) which": "that or whose, a verb, or two sentences",
+    r"at all(?=[.,:;?!)]|$)": "nothing: not, none, never",  # "at all times" is fine
     r"in vain": "without effect, or what happened",
+    r"further(?! (than|from|apart)\b|:)": "more, other, later",
     r"of alike": "of equal, of similar",
     r"comes? along": "travels with",
     rf"(?<!there )(is|are) no (?!(?:{COMPARED})\b)\w+": "is not a",

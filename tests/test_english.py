@@ -41,10 +41,10 @@ def test_test_names_state_behaviour():
     ("sentence", "words"),
     [
         ("Nobody is asked, and whoever leaves is forgotten.", ["Nobody", "whoever"]),
-        ("It is divided anew, on average.", ["anew"]),
+        ("It is divided anew, by which no further row changes at all.", ["anew", "by which", "further", "at all"]),
         ("Likewise, a label stands in place of the number.", ["Likewise", "in place of"]),
         ("A label is no number.", ["is no number"]),
-        ("There is no number here, and it is no longer a label: it changed in place.", []),
+        ("There is no number here, and it is no longer a label: it changed in place, at all times.", []),
     ],
 )
 def test_strange_words_are_found(sentence, words):

@@ -104,8 +104,8 @@ def program() -> NoReturn:
     # Everything is written, and the exit code is known. Python restores the default handlers when it ends, so another
     # Ctrl-C would replace that code.
     interrupts.ignore()
-    # Python would collect garbage before it ends, which takes a second with torch. Triton, with which torch exports
-    # models, needs this collection.
+    # Python would collect garbage before it ends, which takes a second with torch. Triton, which torch uses
+    # to export models, needs this collection.
     if "triton" not in sys.modules:
         gc.freeze()
     sys.exit(code)

@@ -135,7 +135,7 @@ def add_running(parser: argparse.ArgumentParser) -> None:
 
 
 def begin(*, quiet: bool, verbose: int = 0) -> None:
-    """Send warnings to the terminal, and let SIGTERM, with which batch systems stop a job, end a run as Ctrl-C does.
+    """Send warnings to the terminal, and let SIGTERM, a batch system's signal to stop, end a run as Ctrl-C does.
 
     With `quiet` only errors are sent; `verbose` 1 also sends information, 2 also details for developers.
     """

@@ -215,7 +215,7 @@ def _capacity() -> Explanation:
     from edgefl.runs.forecast import forecast
     from edgefl.scenario import load
 
-    meaning = "models of 20 MB that a cell carries in a minute: the bytes sent, over the time for which they filled its"
+    meaning = "models of 20 MB that a cell carries in a minute: the bytes sent, over the time that they filled its"
     defaults = dict(forecast(load({}), Options(train=False), Path()))["capacity"]
     meaning = f"{meaning} band (load_down, load_up). With the defaults of all keys: {defaults}"
     where = "`edgefl run --dry-run`, and the card of the cell's load on the page of a run"

@@ -117,7 +117,7 @@ def _init(options: argparse.Namespace) -> int:
     file = shipped.copy_to(options.name, Path())
     write_schema(schema_file)
     verb = "sweep" if is_sweep(file) else "run"
-    print(f"{file}: written, with {schema_file}, by which editors complete and explain its keys.")
+    print(f"{file}: written, with {schema_file}, which lets editors complete and explain its keys.")
     print(f"Next: change it (docs/scenario.md), then\n  edgefl validate {file}\n  edgefl {verb} {file}")
     return EXIT_DONE
 
@@ -203,7 +203,7 @@ def _explained(word: str) -> str:
 
 def add_schema(verbs: Any) -> None:
     """Add `edgefl schema`."""
-    about = "print the JSON Schema of a scenario file, with which editors complete and check keys"
+    about = "print the JSON Schema of a scenario file, for editors to complete and check keys"
     parser = verbs.add_parser("schema", help=about, description=about)
     parser.add_argument("--sweep", action="store_true", help="that of a sweep file")
     parser.set_defaults(verb=_schema)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 SCENARIO_SUFFIXES = (".yaml", ".yml")
-CLOSE = 0.7  # ratio of equal letters from which an option is a known one, mistyped
+CLOSE = 0.7  # least ratio of equal letters for an option to be a known one, mistyped
 _CHOICE = re.compile(r"argument (\S+): invalid choice: '(.*?)' \(choose from (.*)\)")
 _DASHES = "–—−"  # editors and web pages put them instead of two hyphens
 _TYPE = re.compile(r"(argument \S+): invalid (int|float) value: '(.*)'")

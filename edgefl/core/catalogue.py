@@ -126,7 +126,7 @@ class Catalogue(Generic[M]):
         return member
 
     def name_of(self, member: M) -> str:
-        """Return the name of a member's class in the catalogue, or the path from which it was imported."""
+        """Return the name of a member's class in the catalogue, or the path that it was imported from."""
         own = type(member)
         listed_class: type[Member] = own
         # A class from outside that is derived from a variant is a class of its own.
@@ -183,7 +183,7 @@ class Catalogue(Generic[M]):
 
     def _is_definition(self, value: Any) -> bool:
         """Return whether a value is a class or function from Python that may become a member."""
-        # A callable object, such as a network that has been made, has no name by which it could be made again.
+        # A callable object, such as a network that has been made, has no name to make it again by.
         named = callable(value) and hasattr(value, "__qualname__")
         return isinstance(value, type) or (self.adapter is not None and named)
 
@@ -230,7 +230,7 @@ class Catalogue(Generic[M]):
     def _own(self, path: str) -> type[M]:
         """Return edgefl's class at a path, which must be exactly one of this catalogue's entries.
 
-        Other paths are refused: edgefl's modules also hold their imports, some of which run other programs.
+        Other paths are refused: edgefl's modules also hold their imports, and some of these run other programs.
         """
         if path not in {*self.members.values(), *self.unlisted}:
             raise fault(f"{path} is an unknown {self.noun}; known: {', '.join(self.members)}")

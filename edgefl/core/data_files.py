@@ -399,7 +399,7 @@ def _filled(table: Any, columns: int, lines_above: int) -> Iterator[tuple[int, i
 def _check_length(cells: Sequence[str], header: Sequence[str], line: int, lines_long: int) -> None:
     """Check that a row has a cell for each column, but for columns without a name at the end.
 
-    Further cells at the end may be empty.
+    Additional cells at the end may be empty.
     """
     filled = len(cells)
     while filled > len(header) and not cells[filled - 1]:

@@ -1,4 +1,4 @@
-"""Distributions from which every device draws a number once, by its key.
+"""Distributions that give every device a number once, by its key.
 
 Each distribution turns one uniform number into one value (inverse transform sampling), so a device's value does not
 depend on the number of devices. A new distribution is a subclass of `Distribution`, with its name in YAML as its field,
@@ -26,7 +26,7 @@ TwoNumbers = Annotated[tuple[float, float], Field(strict=False)]
 
 
 class Distribution(Section):
-    """Base class of all distributions from which devices draw a number."""
+    """Base class of all distributions that devices draw a number from."""
 
     needs_draws: ClassVar[bool] = True
     """Values depend on the uniform numbers."""
@@ -125,7 +125,7 @@ class LogNormalDistribution(Distribution):
 class ChoiceDistribution(Distribution):
     """{choice: [..]}: each equally likely."""
 
-    # The numbers of which each device draws one.
+    # The numbers that each device draws one of.
     choice: Annotated[tuple[float, ...], Field(strict=False, min_length=1)]
 
     def span(self) -> tuple[float, float]:

@@ -162,7 +162,7 @@ class _Part:
     def __init__(self, path: Path) -> None:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        if not path.parent.is_dir():  # one that is removed right now must not come back with this file alone
+        if not path.parent.is_dir():  # one that is removed right now must not come back with only this file
             path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         # The temporary file lies in the same folder: a rename is atomic only within one file system.
@@ -258,7 +258,7 @@ def new_folder(names: Iterable[Path]) -> Iterator[Path]:
     It is removed if the block raises an error and leaves it empty.
 
     Args:
-        names: the folders, in the order in which they are tried.
+        names: the folders, in the order of trying them.
     """
     made = next(path for path in names if _makes(path))
     try:
@@ -324,7 +324,7 @@ def locked(path: Path, *, make: bool = True) -> BinaryIO:
 
 
 def taken(path: Path) -> Taken:
-    """Return the refusal to work in a folder whose lock, one folder further in, another process holds."""
+    """Return the refusal to work in a folder whose lock, one folder below, another process holds."""
     text = "another process is running there; wait for it, or choose another folder with -o"
     return Taken(f"{path.parent.parent}: {text}")
 

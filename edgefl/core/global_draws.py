@@ -43,7 +43,7 @@ def states() -> dict[str, Any]:
 
 
 def moved(before: dict[str, Any]) -> list[str]:
-    """Return the names of the generators from which something was drawn since `before`."""
+    """Return the names of the generators that something was drawn from since `before`."""
     after = states()
     return [name for name in after if name in before and after[name] != before[name]]
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-REPEATED_S = 2.0  # after the first signal, in which further ones count as the same
+REPEATED_S = 2.0  # after the first signal: later ones within it count as the same
 REDELIVERY_S = 0.01  # after which a lost interrupt is raised again
 STOPPING = [signal.SIGINT, signal.SIGTERM]
 if hasattr(signal, "SIGHUP"):  # when a terminal is closed; not on Windows

@@ -86,7 +86,7 @@ def _plain_type(schema: Mapping[str, Any]) -> str:
 
 
 def _either(choices: Iterable[Mapping[str, Any]], definitions: Mapping[str, Any]) -> str:
-    """Return the types of which one is wanted; `none`, the default of many keys, goes without saying."""
+    """Return the alternative types of a value; `none`, the default of many keys, goes without saying."""
     types: list[str] = []
     for choice in choices:
         # A member of a catalogue by its keys: the names, which come first, say enough.

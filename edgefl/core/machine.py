@@ -28,7 +28,7 @@ THREADS = "OMP_NUM_THREADS"  # the environment variable with the user's number o
 SHARED_CORES = "EDGEFL_SHARED_CORES"  # set as well if a sweep, not the user, has set it
 HUGE_PAGES = "THP_MEM_ALLOC_ENABLE"  # the environment variable of torch
 RARE_COLLECTIONS = (20_000, 50, 50)  # thresholds of the three generations; Python's own first one is 700 or 2,000
-# Environment variables by which users choose the instructions of torch, OpenBLAS, MKL and oneDNN; NumPy names its own.
+# Environment variables for users to choose the instructions of torch, OpenBLAS, MKL and oneDNN; NumPy names its own.
 INSTRUCTION_SETTINGS = (
     "ATEN_CPU_CAPABILITY",
     "OPENBLAS_CORETYPE",
@@ -68,7 +68,7 @@ def peak_memory_bytes() -> dict[str, int]:
 
 
 def prefer_huge_pages() -> None:
-    """Let torch use pages of 2 MiB, with which large models train faster, unless the user has decided."""
+    """Let torch use pages of 2 MiB, which let large models train faster, unless the user has decided."""
     os.environ.setdefault(HUGE_PAGES, "1")  # torch reads it once, at its first allocation
 
 

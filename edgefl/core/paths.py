@@ -45,7 +45,7 @@ class WrittenIn(str):
     folder: Path
 
     def __new__(cls, text: str, folder: Path) -> Self:
-        """Return the text, with the folder of the file in which it stands."""
+        """Return the text, with the folder of the file that it stands in."""
         made = super().__new__(cls, text)
         made.folder = folder
         return made
@@ -68,7 +68,7 @@ def _data_and_shipped_folders() -> list[Path]:
 
 
 def _searched(value: str | Path, context: Mapping[str, Any], further: Sequence[Path]) -> list[Path]:
-    """Return the places of a path, absolute: beside the scenario file, in the working directory, in further folders."""
+    """Return the places of a path, absolute: beside the scenario file, in the working directory, in other folders."""
     path = Path(os.path.expanduser(value))  # noqa: PTH111 - leaves an unknown "~user" unchanged
     scenario_folder = Path(context.get("base", "."))
     if isinstance(value, WrittenIn):

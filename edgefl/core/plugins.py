@@ -57,7 +57,7 @@ class Plugin:
 
     @property
     def folder(self) -> Path | None:
-        """The folder from which its module or package is imported; None if it is installed, or has no file."""
+        """The folder that its module or package is imported from; None if it is installed, or has no file."""
         file = _file(self.module)
         if file is None or is_installed(file):
             return None

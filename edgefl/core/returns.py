@@ -84,7 +84,7 @@ class Number:
 
 @dataclass(slots=True)
 class Array:
-    """An array of numbers within bounds, none of which is NaN."""
+    """An array of numbers within bounds, without NaN."""
 
     shape: tuple[int | None, ...]  # None: any length
     what: str  # describes the numbers, such as "positions [n, 2] in metres"
@@ -170,7 +170,7 @@ def called(method: Callable[P, R], must: Contract, *args: P.args, **options: P.k
 
 @contextmanager
 def watching_draws(maker: object, hook: str) -> Iterator[None]:
-    """Give a context in which a method of a member is called.
+    """Give a context for a call of a member's method.
 
     Raises:
         GlobalDraw: the member comes from outside, and has drawn from a global generator.

@@ -58,7 +58,7 @@ class _StoredBlock:
 
 
 class RowStore:
-    """Rows in the order in which they were added; those of an entry are added together.
+    """Rows in the order of their addition; those of an entry are added together.
 
     Args:
         folder: where a file without a name takes the rows once they need much memory; None: memory holds all of them.

@@ -36,7 +36,7 @@ KeyPath = tuple[str | int, ...]  # keys, and numbers of list entries
 FAULT = "fault"  # pydantic's error type of messages that are sentences already
 LONGEST_VALUE = 60  # characters of a wrong value in a sentence
 LONGEST_BOUND = 10**15  # that all digits of a message show
-CLOSE = 0.6  # ratio of equal letters from which a name may be another one, mistyped
+CLOSE = 0.6  # least ratio of equal letters for a name to be another one, mistyped
 CLOSE_KEY = 0.7  # the same for keys: other programs have keys that are none of these
 SHORTEST_PART = 4  # letters of a name that may stand for a longer one
 SHOWN_KEYS = 8  # of a section in a sentence
@@ -182,7 +182,7 @@ class Section(BaseModel):
 
     @classmethod
     def _fitted(cls, values: dict[Any, Any]) -> dict[Any, Any]:
-        """Return the values, in which lists become tuples and whole floats integers where their keys want that."""
+        """Return the values; lists become tuples, and whole floats integers, where their keys want that."""
         changed = {}
         for key, value in values.items():
             if key in cls.model_fields and isinstance(value, list | float):

@@ -30,7 +30,7 @@ Purpose = Literal[
     "gauss_markov",  # start and all updates of a device
     "street",  # start and all turns or destinations of a device
     "selection",  # which devices take part; index = round
-    "awaited",  # for which devices the next model waits; index = round
+    "awaited",  # the devices that the next model waits for; index = round
     "availability",  # whether a device is present; index = round
     "stay",  # how long it is present or away; entity = device and number of the change
     "day",  # its hours of a day; entity = device and day
@@ -90,7 +90,7 @@ Purpose = Literal[
     "flower",  # generators of a Flower app; entity = 0 for the ServerApp, then devices; index = message
     "hook",  # what an algorithm's hook draws, see `RunInfo.generator`; entity = 0 or a device, index = round
     "codec",  # random rounding and positions of an upload; index = round
-    "contributions",  # orders in which participants are added; index = round
+    "contributions",  # orders of adding participants; index = round
     "init",  # the initial model
     "fading_waves",  # angles and phases of the waves from the base station; index = round, as in the next two
     "handover_waves",  # from the one that takes over

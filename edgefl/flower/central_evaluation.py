@@ -23,7 +23,7 @@ Note = Callable[[Any, Any], None]  # notes what a test after a round, by the app
 
 
 class _Recorded(dict[int, Any]):
-    """A result's metrics by round, each of which is noted when it is entered."""
+    """A result's metrics by round; each is noted when it is entered."""
 
     def __init__(self, entered: Mapping[int, Any], note: Note) -> None:
         super().__init__(entered)

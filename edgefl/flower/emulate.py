@@ -91,7 +91,7 @@ def emulate(
         with source.placing():
             emulation = begin(scenario, options, progress)
         with emulation:
-            # The file has the labels of the world's data, from which the app does not learn.
+            # The file has the labels of the world's data, but the app does not learn from them.
             run_folder.remove_files(folder, [run_folder.LABELS_FILE])
             priced = _operations(emulation)
             _drive(emulation, described, components, clock, priced)

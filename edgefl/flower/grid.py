@@ -53,7 +53,7 @@ class Errand:
 
     @property
     def expires_s(self) -> float:
-        """The virtual time [s] from which on an answer comes too late."""
+        """The virtual time [s] after which an answer comes too late."""
         return self.sent_s + float(self.message.metadata.ttl)
 
 
@@ -83,7 +83,7 @@ class VirtualGrid(Grid):
         self._under_way: dict[int, Process] = {}  # by device
         self._waiting: defaultdict[int, deque[Errand]] = defaultdict(deque)  # messages to devices under way
         self._round_is_open = False
-        self._round_group = ""  # the group of the messages with which the open round began; "" is none
+        self._round_group = ""  # the group of the open round's first messages; "" is none
         self._round_has_trained = False  # whether devices have been asked to train in the open round
         self._round_may_end = False  # whether one of them has answered, or was given up
         self._idle = (-1.0, "", 0)  # time, kind and number of calls in a row that found nothing new

@@ -9,13 +9,13 @@ from typing import Any, Self
 
 log = logging.getLogger(__name__)
 
-# Names of metrics in replies, in the order in which they are looked for.
+# Names of metrics in replies, in the order of the search for them.
 ACCURACY_KEYS = ("accuracy", "acc", "eval_accuracy", "eval_acc", "test_accuracy", "test_acc")
 LOSS_KEYS = ("loss", "eval_loss", "test_loss")
 TRAIN_LOSS_KEYS = ("train_loss", "loss")
 WEIGHT_KEYS = ("num-examples", "num_examples")
 
-_listeners: list[RoundMetrics] = []  # those of the emulation that runs now; empty under Flower alone
+_listeners: list[RoundMetrics] = []  # those of the emulation that runs now; empty under plain Flower
 
 
 def report(*, accuracy: float | None = None, loss: float | None = None) -> None:
@@ -53,7 +53,7 @@ class RoundMetrics:
 
         Args:
             metrics: by name.
-            initial: whether the test is of initial parameters, with which a second strategy may begin while the last
+            initial: whether the test is of initial parameters: a second strategy may begin with them while the last
                 round of the first is open; it then replaces no other.
         """
         for name, keys in (("test_accuracy", ACCURACY_KEYS), ("test_loss", LOSS_KEYS)):
@@ -70,7 +70,7 @@ class RoundMetrics:
         self._trained.append((_weight(metrics), metrics))
 
     def without_samples(self) -> str:
-        """Return which kind of the round's replies have no samples at all, by their `num-examples`; "" if none."""
+        """Return which kind of the round's replies have no samples, by their `num-examples`; "" if none."""
         for kind, weighted in (("evaluate", self._answers), ("train", self._trained)):
             if weighted and not any(weight for weight, _ in weighted):
                 return kind

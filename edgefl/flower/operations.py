@@ -36,7 +36,7 @@ class Operations(ABC):
         self._free = Counter[str]()  # those of them that were priced with 0 operations
 
     def of(self, device: int, message: Message, work: Callable[[], Any]) -> tuple[Any, float]:
-        """Do a device's `work` for a message; return its reply, and the operations with which it is priced.
+        """Do a device's `work` for a message; return its reply, and the operations that it is priced with.
 
         The reply is what the ClientApp has returned, even if that is something else than a message.
 
@@ -161,5 +161,5 @@ class PricedOperations(Operations):
 
 
 def _only_exchanges_keys(message: Message) -> bool:
-    """Return whether a message is a stage of Flower's secure aggregation in which devices do not train."""
+    """Return whether a message is a stage of Flower's secure aggregation where devices do not train."""
     return RECORD_KEY_CONFIGS in message.content.config_records and not message.content.array_records

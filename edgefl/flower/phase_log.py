@@ -29,7 +29,7 @@ class PhaseLog:
     device: str  # a type, or type and unit, such as pi4/a
     network: str  # its name in the table of counts
     batch_size: int  # of its training
-    epochs: int = 1  # of a round, in which each sample counted by the reply's `num-examples` is learned
+    epochs: int = 1  # of a round: how often each sample counted by the reply's `num-examples` is learned
     # The clocks of server and client are synchronised, so that the time from the making of a message at the server to
     # its arrival here is known: it becomes a row of phase download.
     clocks_agree: bool = False

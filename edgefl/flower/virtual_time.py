@@ -73,7 +73,7 @@ class AppClock:
             self._real_sleep(seconds)  # which also refuses a negative time and NaN
 
     def _seconds(self, name: str, zero_s: float) -> Callable[[], float]:
-        """Return one of the clocks of `time`, for which virtual time begins at `zero_s` [s]."""
+        """Return one of the clocks of `time`, whose virtual time begins at `zero_s` [s]."""
         real: Callable[[], float] = getattr(time, name)
 
         def read() -> float:

@@ -25,7 +25,7 @@ def as_world(scenario: Scenario, app: AppFolder, operations: Said) -> Scenario:
 
     Args:
         scenario: the world.
-        app: chooses participants, and decides for which of them it waits.
+        app: chooses participants, and decides which of them it waits for.
         operations: whether operations are counted in the app or follow from the world.
 
     Raises:

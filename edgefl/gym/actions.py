@@ -13,13 +13,13 @@ from edgefl.core.section import nearest, shown
 from edgefl.gym.decisions import Decision
 from edgefl.world.control import Choice
 
-ROUNDING = 1e-6  # by which an action of 32 bits may exceed a bound
+ROUNDING = 1e-6  # how far an action of 32 bits may exceed a bound
 MOST_SHOWN = 5  # devices that a message names
 
 PARTS = {
     "devices": 0.0,  # a mask of the participants
     "scores": 0.0,  # the highest scores take part, as many as the scenario asks for
-    "bandwidth": 0.01,  # weights by which devices divide a band
+    "bandwidth": 0.01,  # weights that divide a band among devices
     "clocks": 0.05,  # f / f_max
     "powers": 0.01,  # over the power that the scenario gives: at most 20 dB less
 }
@@ -30,7 +30,7 @@ Without bandwidth, clock or power a participation would never end.
 
 
 def checked_parts(parts: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the parts of an action that an agent decides, in the order in which it names them.
+    """Return the parts of an action that an agent decides, in the agent's order.
 
     Raises:
         InputError: a part is unknown, or the parts do not go together.

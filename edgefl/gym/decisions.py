@@ -17,7 +17,7 @@ class Decision:
 
     devices: Bools | None = None  # the participants
     scores: Floats | None = None  # the highest of them take part
-    bandwidth: Floats | None = None  # weights > 0 by which concurrent transfers divide a band
+    bandwidth: Floats | None = None  # weights > 0 that divide a band among concurrent transfers
     clocks: Floats | None = None  # over the highest clocks, in (0, 1]
     powers: Floats | None = None  # over the transmit powers of the scenario, in (0, 1]
 

@@ -30,7 +30,7 @@ class Step:
 
     @property
     def amounts(self) -> dict[str, float]:
-        """The amounts of which rewards consist."""
+        """The amounts that rewards consist of."""
         return {"time": self.elapsed_s, "energy": self.spent_j, "accuracy": self.gained}
 
 

@@ -18,7 +18,7 @@ from edgefl.results.result import Result
 from edgefl.runs.emulation import Options
 from edgefl.scenario import Scenario
 
-NO_PICTURES = "worlds have no pictures; `result()` has an episode's tables, of which `edgefl.report` draws a page"
+NO_PICTURES = "worlds have no pictures; `result()` has an episode's tables, and `edgefl.report` draws its page"
 SEEDS = 2**63  # as many as a scenario's key has
 
 RESOURCES = {"bandwidth", "clocks", "powers"}  # parts of an action that an optimiser would decide

@@ -46,7 +46,7 @@ def make(
     flat: bool = False,
     **episodes: Unpack[EpisodeOptions],
 ) -> WorldEnv:
-    """Return an environment of Gymnasium in which an agent decides instead of a scenario's server.
+    """Return an environment of Gymnasium where an agent decides instead of a scenario's server.
 
     An episode is a run of the scenario. A step is one round; in policies without rounds, it lasts until the agent can
     choose devices again.

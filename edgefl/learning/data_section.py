@@ -101,7 +101,7 @@ class DataSection(Section):
 class Augmentation(Section):
     """Random crops of padded images and horizontal flips, drawn for each sample and step."""
 
-    # Pixels of padding on each side, from which an image is cropped to its size.
+    # Pixels of padding on each side before an image is cropped to its size.
     crop_padding: Annotated[int, Field(ge=0, le=1000)] = 4
     crop_probability: Annotated[float, Field(ge=0, le=1)] = 1.0  # Probability that an image is cropped.
     # Colour of the padding. With black it is 0 as stored, with mean 0 after normalisation.

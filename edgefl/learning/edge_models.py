@@ -38,7 +38,7 @@ class EdgeModels:
         samples = self.samples.copy()
         for station in np.unique(cell).tolist():
             own = updates.only(np.flatnonzero(cell == station))
-            # The server's state is the model alone: algorithms that keep more are refused (`is_divisible`).
+            # The server's state is only the model: algorithms that keep more are refused (`is_divisible`).
             models[station] = aggregate({"w": self.models[station]}, own)["w"]
 
             if own.statistics is not None:

@@ -27,7 +27,7 @@ TESTED_TOGETHER = 250  # samples, on a CPU
 SAMPLES = "the samples"
 MODEL = "the model"
 NVIDIA_GPUS = Path("/proc/driver/nvidia/gpus")  # the driver has a folder for each
-PROBE = 3  # parameters of a model of which the algorithm's vectors are counted
+PROBE = 3  # parameters of a model to count the algorithm's vectors on
 
 
 class Need(NamedTuple):

@@ -20,7 +20,7 @@ class Division(NamedTuple):
     sent: tuple[str, ...]  # trained, and sent each way
     kept: tuple[str, ...]  # trained, and kept by each device
     frozen: tuple[str, ...]  # never trained
-    first: tuple[str, ...] = ()  # trained alone in the first steps of a round, the other trained ones in the rest
+    first: tuple[str, ...] = ()  # the only ones that train in the first steps of a round; the others follow
 
 
 class PartsError(ValueError):
@@ -32,7 +32,7 @@ class PartsError(ValueError):
 
 
 class FirstPart(Section):
-    """A part that trains alone at the beginning of a round's local work; in the rest of it the others train alone."""
+    """The only part that trains at the beginning of a round's local work; in the rest of it only the others train."""
 
     train: Patterns  # Parameters that train first; the other trained ones follow.
     epochs: Annotated[Count | None, IF_GIVEN] = None  # Passes of this part, out of training.local_epochs.
@@ -48,13 +48,13 @@ class FirstPart(Section):
 class ModelParts(Section):
     """Parts of the model, by names of torch's `state_dict`: a parameter, a layer with all of its own, or a pattern."""
 
-    # Parameters that train; the others keep their first values. By default all train, or the adapters alone.
+    # Parameters that train; the others keep their first values. By default all train, or only the adapters.
     train: Annotated[Patterns | None, IF_GIVEN] = None
     # Trained parameters that travel; by default all that are not kept.
     send: Annotated[Patterns | None, IF_GIVEN] = None
     # Trained parameters that stay at each device, as in FedPer and FedBN; by default all that are not sent.
     keep: Annotated[Patterns | None, IF_GIVEN] = None
-    # Trained parameters that train alone at the beginning of a round's local work, as the heads of FedRep.
+    # The only parameters that train at the beginning of a round's local work, as the heads of FedRep.
     first: Annotated[FirstPart | None, IF_GIVEN] = None
 
     @property
@@ -63,7 +63,7 @@ class ModelParts(Section):
         return self.keep is not None or self.send is not None
 
     def divide(self, names: Sequence[str], trainable: Sequence[str], statistics: Sequence[str] = ()) -> Division:
-        """Return what becomes of the parameters `names`, of which `trainable` train unless `train` says otherwise.
+        """Return what becomes of the parameters `names`; the `trainable` ones train unless `train` says otherwise.
 
         Patterns of `keep` may also match `statistics` of batch normalisation.
 

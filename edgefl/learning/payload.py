@@ -44,7 +44,7 @@ class Payload:
     down_bits: float
     up_bits: Floats | float  # of each device [devices] or of all
     flops: Floats  # [devices] operations of a round
-    model_bits: float  # the model alone
+    model_bits: float  # only the model
     samples: Ints  # [devices] samples that each device holds
     passes: Floats  # [devices] how often training on one sample goes into `flops`
     loss_flops: Floats | float  # operations of one sample's forward pass, of each device [devices] or of all
@@ -138,7 +138,7 @@ def measure(
     """Return what one round of an algorithm costs.
 
     The hooks for the way down and up run on vectors of one and of two zeros, and what they return is counted: an
-    algorithm that sends two vectors pays for two. Each model of `references`, with which the loss compares, costs a
+    algorithm that sends two vectors pays for two. Each model of `references`, which the loss compares with, costs a
     forward pass, a third of training, on every sample. The operations of the hook `correct` are counted while it runs.
     The hooks of shipped algorithms get NumPy arrays, so that runs without learning never load torch; those of other
     algorithms get torch tensors and may call any torch function. As hooks run on zeros, an `if` in a hook costs what

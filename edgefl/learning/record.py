@@ -353,7 +353,7 @@ class Journal(Record):
         return True
 
     def save(self, key: str, write: Callable[[BinaryIO], None], *, lasting: bool = False) -> None:
-        """Write a state completely or not at all, and keep only the last few.
+        """Write a state, never half of one, and keep only the last few.
 
         A full disk does not end the run: the state before is still there.
         """

@@ -67,7 +67,7 @@ class ReportSection(Section):
     # Whether devices.csv has the coupling loss of each participant, its SINR, and that while all cells send.
     geometry: bool = False
     strict_auc: bool = False  # Whether a ranking also gets the AUC that gives nothing for equal scores.
-    # Further measures, by kind.
+    # More measures, by kind.
     measures: Annotated[tuple[Annotated[Measure, MEASURES], ...], Field(strict=False)] = ()
     last_tests: Count = 50  # Number of last evaluations whose mean and standard deviation the summary gives.
     # Keys whose other values are priced at the end, as lists or as ranges such as 5e6..100e6.

@@ -30,7 +30,7 @@ class TrainedModel:
     sample_dtype: str = "float32"  # of what the model takes: float32, float64, or int64 for token ids
     mean: Any = 0.0  # the model takes (x - mean) / std of the stored samples x: a number, or nested lists of them
     std: Any = 1.0
-    # [devices, *shape] the values of the tensors of which each device has its own (`training.parts.keep`).
+    # [devices, *shape] the values of the tensors that each device has of its own (`training.parts.keep`).
     own: Mapping[str, Array] = field(default_factory=dict)
 
     def of_device(self, device: int) -> TrainedModel:

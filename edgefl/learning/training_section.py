@@ -101,11 +101,11 @@ class Training(Section):
     batch_size: BatchSize = 50  # Number of samples in a step, or full for all samples of the device.
     lr: NonNegativeFloat = 0.1  # Learning rate of the local training.
     lr_schedule: Annotated[Schedule, SCHEDULES] = ConstantRate()  # How the learning rate changes over the rounds.
-    # What the schedule counts; updates skip rounds in which the algorithm only waits.
+    # What the schedule counts; updates skip rounds where the algorithm only waits.
     lr_clock: Literal["updates", "rounds"] = "updates"
     # Factor on a device's learning rate after each epoch of a round.
     epoch_lr_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
-    # Steps of a round in which a device's learning rate rises to its value, in equal parts; none by default.
+    # Steps of a round until a device's learning rate has risen to its value, in equal parts; none by default.
     warmup_steps: Annotated[Count | None, IF_GIVEN] = None
     # Other rates, batches and work of groups of devices, or from some round on; where several say a key, the last does.
     variations: Annotated[tuple[Variation, ...], Field(strict=False, exclude_if=_is_empty)] = ()
@@ -133,7 +133,7 @@ class Training(Section):
     # Whether steps of SGD on GPUs are recorded once for each shape of a cohort, and replayed as CUDA graphs (auto); a
     # run whose steps cannot be recorded goes on without, and says so.
     graphs: Literal["off", "auto"] = "auto"
-    # Precision of matrix products. tf32 is for GPUs alone; bfloat16 is faster on GPUs, and for convolutions on CPUs
+    # Precision of matrix products. tf32 is only for GPUs; bfloat16 is faster on GPUs, and for convolutions on CPUs
     # with AMX.
     precision: Literal["float32", "tf32", "bfloat16"] = "float32"
     codec: Annotated[Codec, CODECS] = NoCodec()  # How uploads are compressed.

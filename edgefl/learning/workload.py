@@ -22,7 +22,7 @@ class PlannedWork:
 
     @cached_property
     def work(self) -> LocalWork:
-        """The local work of a device for which no variation holds."""
+        """The local work of a device without variations."""
         return local_work(self.training, self.sizes, same_steps=self.same_steps)
 
     def planned_steps(self, ids: Ids, index: npt.ArrayLike, sizes: Ints | None = None) -> Floats:
@@ -92,11 +92,11 @@ class Workload(PlannedWork):
 
     @cached_property
     def first_work(self) -> LocalWork | None:
-        """The local work in which the part of `training.parts.first` trains alone; None without it."""
+        """The local work where only the part of `training.parts.first` trains; None without it."""
         return first_work(self.training, self.sizes, same_steps=self.same_steps)
 
     def first_steps(self, sizes: Ints, steps: Floats) -> Floats:
-        """Return how many of the `steps` [n] that devices with `sizes` [n] samples take train the first part alone."""
+        """Return how many of the `steps` [n] that devices with `sizes` [n] samples take train only the first part."""
         return first_steps(self.first_work, sizes, steps)
 
     def dropped(self, device: int, index: int) -> bool:
@@ -130,7 +130,7 @@ def local_work(training: Training, sizes: Ints, *, same_steps: bool) -> LocalWor
 
 
 def first_work(training: Training, sizes: Ints, *, same_steps: bool) -> LocalWork | None:
-    """Return the part of `local_work` in which the part of `training.parts.first` trains alone; None without it."""
+    """Return the part of `local_work` where only the part of `training.parts.first` trains; None without it."""
     if training.parts is None or training.parts.first is None:
         return None
     first = training.parts.first

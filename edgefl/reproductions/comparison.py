@@ -27,7 +27,7 @@ State = Literal[
     "needs data",
 ]
 """`within tolerance`: numbers were compared, and all of them agree, as do the orders, if any are asked for; `order
-holds`: orders alone are asked for; `echoes defaults`: the numbers are what the runs were given; `measured`: neither a
+holds`: only orders are asked for; `echoes defaults`: the numbers are what the runs were given; `measured`: neither a
 printed number nor an order can be compared."""
 
 HOLDS: frozenset[State] = frozenset({"within tolerance", "order holds", "echoes defaults", "measured"})
@@ -402,7 +402,7 @@ def _outside(gap: str | None) -> Literal["outside tolerance", "a named gap"]:
 
 
 def _asks_numbers(plan: Plan) -> bool:
-    """Return whether the tolerance limits numbers, not orders alone."""
+    """Return whether the tolerance limits numbers, not only orders."""
     tolerance = plan.tolerance
     if tolerance is None:
         return False

@@ -67,7 +67,7 @@ class Copy(NamedTuple):
 def copies(library: Library) -> list[Copy]:
     """Return the rows of a library's printed tables that have at least three numbers in common.
 
-    Rows of tables with some equal columns are also compared in these alone.
+    Rows of tables with some equal columns are also compared only in these.
 
     Raises:
         InputError: a recipe is wrong.

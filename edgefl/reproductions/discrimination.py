@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from edgefl.reproductions.comparison import Cell, Comparison, is_within
 
-MOST_PASSING = 0.2  # the share of wrong numbers from which on an agreement with a table is not evidence
+MOST_PASSING = 0.2  # with this share of wrong numbers or more, an agreement with a table is not evidence
 
 
 class WrongNumbers(NamedTuple):

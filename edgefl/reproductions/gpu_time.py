@@ -211,7 +211,7 @@ def _most_like(model: Model, size: Size, sample_flops: float, batch: int) -> Mea
     alike = [one for one in H100 if _convolves(one.member, one.shape, CLASSES) == convolves]
 
     def distance(one: MeasuredRound) -> tuple[float, float]:
-        """Return the logarithms of the factors by which operations and batches differ."""
+        """Return the logarithms of the ratios of operations and of batches."""
         return abs(math.log(sample_flops / one.sample_flops)), abs(math.log(batch / one.batch))
 
     nearest = min(alike, key=distance)

@@ -21,7 +21,7 @@ PART_FILES = ("cifar10_12k.npz", "emnist_*_part.npz", "ag_news_train20k.csv.gz")
 """Names of files with a part of a dataset, which loaders take, but not recipes of the whole set."""
 
 PART = "part"
-"""The key of an entry of `data` for which a part of the dataset is enough."""
+"""The key of an entry of `data` where a part of the dataset is enough."""
 
 
 class Need(NamedTuple):

@@ -83,7 +83,7 @@ class Tolerance(Section):
 
     @property
     def asks_numbers(self) -> bool:
-        """True if it limits numbers, not orders alone."""
+        """True if it limits numbers, not only orders."""
         limits = (self.relative, self.absolute, self.of_error, self.deviations, self.trials)
         return any(limit is not None for limit in limits)
 
@@ -142,7 +142,7 @@ class Scale(Section):
     seeds: Seeds | None = None
     data: tuple[str | dict[str, Any], ...] | None = None
     tolerance: Tolerance | None = None
-    numbers: bool = True  # false: of data or a size with which numbers cannot be alike; only orders are compared
+    numbers: bool = True  # false: of data or a size that keep numbers from being alike; only orders are compared
     gap: str | None = None
 
 
@@ -160,7 +160,7 @@ class Recipe(Section):
     columns: str | None = None  # the axis whose values are the names of columns; or `measure`
     columns_as: dict[str, dict[str, Scalar]] = Field(default_factory=dict)  # column -> values of axes, or of `measure`
     rows_as: dict[str, dict[str, dict[str, Scalar]]] = Field(default_factory=dict)  # column -> its value -> as above
-    measures_as: tuple[OtherMeasure, ...] = ()  # in which rows a column is another measure than `columns_as` says
+    measures_as: tuple[OtherMeasure, ...] = ()  # the rows where a column is another measure than `columns_as` says
     value: str | None = None  # the one column that holds numbers, instead of `columns` and `columns_as`
     cell: Literal["number", "first", "mean_std", "text"] = "number"  # 45; 45|1.00; 98.08±0.03; never compared
     # What is run

@@ -22,10 +22,10 @@ LACKS = "data_lacks"
 """The column of a row's origin with the samples that a dataset lacked, as the run's manifest names them."""
 
 DIVERGED = "diverged"
-"""The column that names what diverged, and in which round; such a row has no measures."""
+"""The column that names what diverged, and in what round; such a row has no measures."""
 
 DIGEST = "digest"
-"""The column of studies with the digest of the scenario for which a row counts."""
+"""The column of studies with the digest of the scenario that a row counts for."""
 
 NOTHING = "nothing"
 """The text for a measure that a run lacks; an empty cell was not measured, as the recipe had no such measure then."""
@@ -42,7 +42,7 @@ class Row:
     measures: Mapping[str, str]  # texts by column; "" if the run lacks it
     origin: Mapping[str, str] = field(default_factory=dict)
     digest: str = ""  # of its scenario; "" if not known
-    diverged: str = ""  # what diverged, and in which round; "" for a finished run
+    diverged: str = ""  # what diverged, and in what round; "" for a finished run
 
     @property
     def key(self) -> RowKey:

@@ -75,7 +75,7 @@ def related(relation: Relation, own: Mapping[str, str], other: Mapping[str, str]
 
 
 def _in_same_rounds(own: str, other: str) -> tuple[Floats, Floats]:
-    """Return the numbers [n] of both curves in rounds for which both have one."""
+    """Return the numbers [n] of both curves in rounds where both have one."""
     first = np.array(numbers_of(own))
     second = np.array(numbers_of(other))
     rounds = min(len(first), len(second))

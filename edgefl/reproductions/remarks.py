@@ -86,7 +86,7 @@ def _misprint_texts(comparison: Comparison) -> list[str]:
 
 
 def _cells_text(comparison: Comparison, cells: list[Cell]) -> str:
-    """Return the place of a cell, or how many cells there are in which rows."""
+    """Return the place of a cell, or how many cells there are in what rows."""
     rows = [place_text(comparison.row_names, cell.row) for cell in cells]
     if len(cells) == 1:
         return f"{rows[0]}, {cells[0].column}".strip(", ")

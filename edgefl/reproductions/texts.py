@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from edgefl.reproductions.comparison import Cell, Comparison, Order
 from edgefl.reproductions.recipe import Tolerance
 
-LARGEST_RELATIVE = 100.0  # larger differences, relative to the printed number, are told in its unit alone
+LARGEST_RELATIVE = 100.0  # larger differences, relative to the printed number, are told only in its unit
 DIVERGED = "diverged"
 MINUS = "−"
 MISPRINTED = "†"  # after a printed text that cannot be what was measured
@@ -28,7 +28,7 @@ def mean_text(cell: Cell) -> str:
         return f">{number_text(cell.mean)}"
     if not cell.std:  # a single seed, or seeds that agree
         return number_text(cell.mean)
-    # Two digits of the deviation; further digits of the mean are noise.
+    # Two digits of the deviation; more digits of the mean are noise.
     decimals = 1 - math.floor(math.log10(cell.std))
     if decimals > MOST_DECIMALS:
         return f"{number_text(cell.mean)} ± {cell.std:.2g}"

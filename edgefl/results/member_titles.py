@@ -53,7 +53,7 @@ def catalogue_at(path: str) -> Catalogue[Any] | None:
 
 
 def _parts(annotation: Any) -> list[Any]:
-    """Return an annotation, and those of which it is composed: `Annotated[X, ...] | None` contains `X`."""
+    """Return an annotation, and those that it is composed of: `Annotated[X, ...] | None` contains `X`."""
     parts = [annotation]
     for inner in get_args(annotation):
         parts += _parts(inner)

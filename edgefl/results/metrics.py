@@ -190,7 +190,7 @@ def _spread(accuracies: Floats) -> Spread:
 
 
 def common(reference: AccuracyCurve, run: AccuracyCurve) -> tuple[Floats, Floats]:
-    """Return the accuracies [n] of both runs in the rounds in which both were tested."""
+    """Return the accuracies [n] of both runs in the rounds where both were tested."""
     reference_tested = np.isfinite(reference.accuracy)
     run_tested = np.isfinite(run.accuracy)
     _, reference_rows, run_rows = np.intersect1d(

@@ -13,7 +13,7 @@ from edgefl.records.statuses import NOT_CHOSEN, RECEIVED
 
 MOST_LOST = 0.05  # of the updates; a run that loses more says so before anything else
 CAPACITY_S = 60.0
-MODEL_BYTES = 20e6  # of the models in which a cell's capacity is counted
+MODEL_BYTES = 20e6  # of the models that count a cell's capacity
 LOSS_CAUSES = ("late", "departed", "failed")  # columns of participations that ended without a used update
 
 
@@ -64,7 +64,7 @@ def capacity(rounds: Mapping[str, Any], cells: int) -> str:
     """Return how many models a cell carries in a minute of its whole band, as a sentence; empty if that is unknown.
 
     Args:
-        rounds: columns [rounds] of rounds.csv: the bytes over the time for which transfers occupied the band.
+        rounds: columns [rounds] of rounds.csv: the bytes over the time that transfers occupied the band.
         cells: number of cells.
     """
     found = []

@@ -76,7 +76,7 @@ class RemainingTime:
             return f"at most about {seconds(left_s)} left"
         if self._stop.accuracy is None:
             return f"about {seconds(left_s)} left"
-        # In which round that will be is not known.
+        # The round of that is not known.
         return f"time left unknown, as it stops at {percent(self._stop.accuracy)}: at most about {seconds(left_s)}"
 
 

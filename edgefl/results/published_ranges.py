@@ -1,4 +1,4 @@
-"""Published ranges of radios and processors, with which runs are compared.
+"""Published ranges of radios and processors, to compare runs with.
 
 A value outside is not wrong, but no measured or standardised device has it, so it deserves a second look.
 """

@@ -85,7 +85,7 @@ class Result:
         """Return the final global model as a torch module in evaluation mode, with its statistics.
 
         With `best`, it is the best evaluated model, which the run has kept with `report.best_model`. With a `device`,
-        it is that device's model, of which it has kept a part (`training.parts.keep`).
+        it is that device's model; the device has kept a part of it (`training.parts.keep`).
         It takes normalised samples [B, *sample_shape], (x - mean) / std of the dataset. `saved_model().prepared` makes
         them from stored samples.
 

@@ -24,7 +24,7 @@ DEVICE_ACCURACY_FILE = "device_accuracy.csv"
 MODEL_FILE = "model.safetensors"
 BEST_MODEL_FILE = "best_model.safetensors"
 REPORT_FILE = "report.html"
-CHECKPOINTS = "checkpoints"  # folder of the record from which a run can be resumed
+CHECKPOINTS = "checkpoints"  # folder of the record that a run can be resumed from
 LOCK = Path(CHECKPOINTS) / JOURNAL  # locked by the process that works in the folder: with a run, a sweep or a study
 PROGRESS = Path(CHECKPOINTS) / "progress"  # folder of the rows of a run under way
 
@@ -114,7 +114,7 @@ def check_folder(folder: Path, *, may_hold_run: bool, beside_others: bool = Fals
 def names_in(folder: Path) -> set[str]:
     """Return the names in a folder, if it exists.
 
-    Half-written files count only if there is nothing else, as no killed process leaves them alone.
+    Half-written files count only if there is nothing else, as no killed process leaves only these.
     """
     try:
         paths = list(folder.iterdir())

@@ -64,7 +64,7 @@ class Matched(NamedTuple):
 
 
 def estimate(values: Floats, bounds: Floats | None = None) -> SeedEstimate:
-    """Return mean and median of runs [n], some of which may have only a lower bound.
+    """Return mean and median of runs [n]; some may have only a lower bound.
 
     Args:
         values: the cost of the target for each run; NaN if the run never reached it.

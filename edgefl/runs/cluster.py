@@ -9,7 +9,7 @@ from edgefl.core.ray_cluster import connected, on_one_line
 from edgefl.runs.workers import Answer, Died, answered
 
 RETRIES = 5  # of a task whose machine or process is lost
-CANCEL_S = 10.0  # in which interrupted tasks write their results
+CANCEL_S = 10.0  # for interrupted tasks to write their results
 
 
 class Cluster:

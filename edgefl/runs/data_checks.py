@@ -173,7 +173,7 @@ def _check_loss(scenario: Scenario, data: Data) -> None:
 
 
 def _forms_of_labels(data: Data) -> str:
-    """Return in which form a loss gets several labels of a sample; '' if there is only one."""
+    """Return the form of a sample's several labels for a loss; '' if there is only one."""
     if not data.several_labels:
         return ""
     return f": it gets one token or pixel after another, outputs [B, {data.outputs}] and labels [B]"

@@ -37,7 +37,7 @@ class Divided(NamedTuple):
 
     @property
     def compared_by(self) -> str:
-        """The column of rounds.csv by which the run's models are compared, unless the scenario names another."""
+        """The column of rounds.csv to compare the run's models by, unless the scenario names another."""
         evaluated_on = "test" if self.validation is None else "validation"
         quantity = "accuracy" if self.data.classes else "loss"
         return f"{evaluated_on}_{quantity}"

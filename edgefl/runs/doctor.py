@@ -75,7 +75,7 @@ def _cores() -> str:
     text = f"{cores()} usable"
     quota = core_quota()
     if quota is not None:
-        text += f", of which the container allows the time of {quota:g}"
+        text += f", but the container allows only the time of {quota:g}"
     return text
 
 

@@ -177,7 +177,7 @@ class Emulation:
         self.options = options
         self.status: Status = "running"
         self.error: str | None = None  # why a run failed or was interrupted
-        self.diverged: str | None = None  # what diverged, and in which round
+        self.diverged: str | None = None  # what diverged, and in what round
         self._bug: Exception | None = None  # an error in edgefl that ended the run
         self._plugins = plugins_in(scenario)
         with attributing(self._plugins, InputError), ExitStack() as undo:
@@ -413,7 +413,7 @@ class Emulation:
 
     @property
     def _worth_keeping(self) -> bool:
-        """Whether a finished run keeps its last state, from which it can be extended by more rounds."""
+        """Whether a finished run keeps its last state, so that it can be extended by more rounds."""
         if not self.options.extendable or self.options.share:
             return False
         # A short run is learned again faster than its state is written.

@@ -1,6 +1,6 @@
 """Families of a sweep: runs that learn the same if the same updates arrive, such as runs of two bandwidths.
 
-The first run of a family learns alone and leaves a record of its learning. The others use it, and learn only what
+The first run of a family learns by itself and leaves a record of its learning. The others use it, and learn only what
 differs.
 """
 

@@ -138,7 +138,7 @@ def lost_updates(scenario: Scenario) -> Iterator[str]:
 
 
 def _remedies(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    """Yield what values with which more updates may arrive would bring, priced in the same rounds without learning."""
+    """Yield the effect of values that may let more updates arrive, priced in the same rounds without learning."""
     values: dict[str, Any] = {
         "radio.downlink": "broadcast",
         "server.participants": max(scenario.participants // 2, 1),

@@ -82,7 +82,7 @@ def known_learning(folder: Path, rows: Sequence[Mapping[str, Any]], *, needs_los
     """
     if not needs_losses:
         return KnownLearning(RowsOfRun(rows), "")
-    text = "chooses by losses, of which the run has kept no record (checkpoints/)"
+    text = "chooses by losses, but the run has kept no record of them (checkpoints/)"
     if (folder / CHECKPOINTS / JOURNAL).exists():
         # Read as the journal of another run, without locking or writing anything.
         record = Journal(folder / CHECKPOINTS / "none", fresh=True, others=[folder / CHECKPOINTS])

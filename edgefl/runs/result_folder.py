@@ -105,7 +105,7 @@ class ResultFolder:
             raise RunError(f"{error}; the results of the run are lost") from None
 
     def tidy_record(self, *, extendable: bool, best: str | None) -> None:
-        """Delete the record of a finished run, except for the state from which it can be extended.
+        """Delete the record of a finished run, except for the state that it can be extended from.
 
         Its best model, under the key `best` of the record, may still be the best one then.
         """

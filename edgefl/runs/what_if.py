@@ -81,7 +81,7 @@ def price_folder(
     """Price a finished run with other values of some keys, one key at a time, and write the table.
 
     Returns a row of the run itself, and the rows of the values. For messages `where` returns the place of a key's
-    values. Without `out` it is the table of the folder, in which rows of other keys stay. At most `workers` points are
+    values. Without `out` it is the table of the folder, where rows of other keys stay. At most `workers` points are
     priced at a time; None: one for each core.
 
     Raises:

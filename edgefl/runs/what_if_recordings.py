@@ -1,6 +1,6 @@
 """Recorded links in another world: SNRs that follow a power or a band, and changes that no recording answers.
 
-A recording holds for the world in which it was made. Priced as it stands in another one, it would promise less energy
+A recording holds for the world that it was made in. Priced as it stands in another one, it would promise less energy
 at a lower transmit power for no more time.
 """
 

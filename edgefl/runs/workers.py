@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 from edgefl.core.errors import Taken
 
-RELEASE_S = 300.0  # for which the processes of a lost machine may keep their files locked
+RELEASE_S = 300.0  # the longest that the processes of a lost machine may keep their files locked
 POLL_EVERY_S = 0.5
 
 
@@ -22,7 +22,7 @@ class Answer(NamedTuple):
 
 
 class WorkerPool(Protocol):
-    """Processes or machines that run tasks, each of which ends with one answer."""
+    """Processes or machines that run tasks; each task ends with one answer."""
 
     @property
     def room(self) -> bool:

@@ -74,7 +74,7 @@ def outside(scenario: Scenario, divided: Divided, streams: Streams, control: Con
 
 
 def _heights(scenario: Scenario) -> PerDevice:
-    """Return the heights for which the path-loss model holds; all heights for recorded links."""
+    """Return the heights that the path-loss model holds for; all heights for recorded links."""
     if scenario.radio.trace is not None:
         return HEIGHT_M
     least_m, most_m = scenario.radio.propagation.validity().ut_height_m

@@ -52,17 +52,17 @@ def check_algorithm(
     Args:
         algorithm: the class, or an instance.
         order_matters: whether the server takes updates one after another on purpose, so that their order counts.
-        hyper_parameters: the keys with which the class is checked.
+        hyper_parameters: the keys for the check of the class.
     """
     calls = Calls(algorithm, hyper_parameters, Algorithm, "an algorithm")
     calls.check(accepts(f"to work with {len(SIZES)} devices", len(SIZES)))
-    batched = f"devices together give what each gives alone (to {ROUNDING:g})"
+    batched = f"devices together give what each gives by itself (to {ROUNDING:g})"
     calls.report.check(BATCHED, batched)
     made_up = [(dtype, population) for dtype in (torch.float32, torch.float64) for population in (REHEARSED, 1)]
     calls.check(Property(RETURNS, _made_up_round, cases=made_up))
     # Rounds of learning would only repeat the faults of hooks in other words.
     calls.check(Property(RETURNS, _round_of_learning))
-    first: list[Round] = []  # outcomes with which the others are compared
+    first: list[Round] = []  # outcomes to compare the others with
     shared = [(first,)]
     calls.check(Property("learns", _learns, "models stay finite on a plain problem", shared))
     order = Property(
@@ -168,7 +168,7 @@ def _one_is_as_in_many(calls: Calls, first: list[Round], device: int) -> None:
         alone = played.round((device,)).updates.vectors
     for name, vectors in first[0].updates.vectors.items():
         if not same(vectors[device], alone[name][0]):
-            text = f'device {device} uploads another "{name}" in a round alone than with others'
+            text = f'device {device} uploads another "{name}" in a round by itself than with others'
             calls.fault(f"{text}: its hooks may use nothing but their arguments")
 
 

@@ -16,7 +16,7 @@ BAND_HZ = 20e6
 COUNTS = (1, 2, 7, 50)  # of transfers at a time
 TURNS = 50  # for each transfer
 TURN_S = 5e-3
-PERMUTED = 1e-6  # by which shares of transfers in another order may differ: optima are found by iteration
+PERMUTED = 1e-6  # how far shares of transfers in another order may differ: optima are found by iteration
 
 
 def check_allocation(allocation: type[Allocation] | Allocation, **keys: Any) -> Report:
@@ -57,7 +57,7 @@ def _shares_are_possible(calls: Calls, count: int, spread: bool) -> None:  # noq
 def _weights_are_their_own(calls: Calls, count: int) -> None:
     normal = np.random.default_rng(count).standard_normal(count)
     weights = calls.array("weights", Numbers((count,), positive=True), normal)
-    text = "gave a device another weight when it was alone: a weight follows from the device's own draw"
+    text = "gave a device another weight when it was the only one: a weight follows from the device's own draw"
     calls.require("weights", np.allclose(calls.subject.weights(normal[:1]), weights[:1], rtol=PERMUTED, atol=0), text)
 
 

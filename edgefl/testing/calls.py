@@ -1,4 +1,4 @@
-"""How a member is checked: by a table of properties, each of which calls its methods and says what must hold.
+"""How a member is checked: by a table of properties: each calls its methods and says what must hold.
 
 A method is called three times on copies of its arguments, so that every call also shows whether it changes them,
 returns the same again, and leaves the global generators alone. A property ends at its first fault; the others are still
@@ -37,7 +37,7 @@ class Property:
     name: str  # the check in the report under which its faults stand
     holds: Callable[..., object]  # called with the `Calls` and the arguments of a case; it notes a fault, or returns
     meaning: str = ""  # what is true if there is no fault; properties of one name share the first's
-    cases: Iterable[tuple[Any, ...]] = ((),)  # arguments for which it must hold
+    cases: Iterable[tuple[Any, ...]] = ((),)  # arguments that it must hold for
 
 
 def accepts(given: str, *args: Any) -> Property:

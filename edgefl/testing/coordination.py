@@ -72,19 +72,19 @@ ROUNDS = 40
 SEED = 5
 CLASSES = 4
 ROUND_S = 60.0  # the deadline in forecasts
-STANDARD_ERRORS = 5  # by which a mean may differ from what is expected
+STANDARD_ERRORS = 5  # how far a mean may differ from what is expected
 
 
 def check_selection(selection: type[Selection] | Selection, *, participants: int = 5, **keys: Any) -> Report:
     """Check that a selection chooses as a server expects of it, and return the report.
 
-    It chooses in 40 rounds among 20 devices, of which some are away; they report times, energies, batteries and losses.
+    It chooses in 40 rounds among 20 devices, some of them away; they report times, energies, batteries and losses.
     If it `needs_csi`, it sees forecasts of their channels; if it has a `memory_width`, it remembers.
 
     Args:
         selection: the class, or an instance.
         participants: how many devices a round wants.
-        keys: the keys with which the class is checked.
+        keys: the keys for the check of the class.
     """
     calls = Calls(selection, keys, Selection, "a selection")
     calls.check(accepts(f"{participants} of {DEVICES} devices", DEVICES, participants))
@@ -263,7 +263,7 @@ def _says_nothing_of_fading(calls: Calls, true: Gains, rng: np.random.Generator)
     other = _report(calls, "observe", true._replace(fading=rng.exponential(1.0, REPORTING)))
     alike = (other.path_gain == seen.path_gain).all()
     calls.require("observe", alike, "returns another path_gain while only the fading is another")
-    text = "returns a fading besides 1, by which forecasts would multiply: set `instantaneous` to True"
+    text = "returns a fading besides 1, and forecasts would multiply by it: set `instantaneous` to True"
     calls.require("observe", (seen.fading == 1.0).all(), text)
 
 

@@ -23,7 +23,7 @@ DEVICE_HOOKS = {"labels", "references", "loss", "correct", "decay", "finish", "d
 class Examined(Watched):
     """A wrapped algorithm whose hooks are called as `Calls` does wherever a run calls them once.
 
-    A hook must also give several devices together what it gives each alone.
+    A hook must also give several devices together what it gives each by itself.
     """
 
     _calls: Calls = PrivateAttr()
@@ -66,7 +66,7 @@ class Examined(Watched):
             self._calls.note(ARGUMENTS, "correct", f"{text}: return a copy (x.clone())")
 
     def _check_rows(self, hook: str, args: tuple[Any, ...], value: Any) -> None:
-        """Check that each row of what a hook returns for several devices is what it returns for that device alone."""
+        """Check that each row of what a hook returns for several devices is what it returns for that device only."""
         lead = next((vector for vector in _starts(args) if vector.ndim == 2), None)
         if lead is None:
             return
@@ -75,12 +75,12 @@ class Examined(Watched):
             try:
                 alone = getattr(self.base, hook)(*_row_of(copied(args), row, len(lead)))
             except Exception as error:  # noqa: BLE001 - any exception is the fault
-                text = f"works for several devices together, and raises {type(error).__name__} for one alone: {error}"
+                text = f"works for several devices together, and raises {type(error).__name__} for one of them: {error}"
                 self._calls.note(BATCHED, hook, text)
                 return
             difference = distance(_row_of(value, row, len(lead)), alone)
             if difference is not None and difference > bound:  # other shapes or names have been noted
-                text = f"returns other values for devices together than for each alone (they differ by {difference:.2g}"
+                text = f"returns other values for devices together than for each one (they differ by {difference:.2g}"
                 remedy = "use torch.where instead of `if`, and reduce over the last axis only (dim=-1, keepdim=True)"
                 self._calls.note(BATCHED, hook, f"{text}, allowed are {bound:g}): {remedy}")
                 return

@@ -50,7 +50,7 @@ def check_model(
         classes: how many classes there are.
         labels: the shape of a sample's labels where tokens (T,) or pixels (H, W) have classes.
         vocabulary: how many token ids there are, for samples that are rows of ids.
-        keys: the keys with which the class or the function is checked.
+        keys: the keys for the check of the class or the function.
     """
     calls = Calls(_model(model, keys), {}, Model, "a model")
     is_foreign = isinstance(calls.subject, Imported)
@@ -63,11 +63,11 @@ def check_model(
     initial = "is a function of the seed, whatever the state of the global generators"
     trained: list[Round] = []
     shared = [(data, trained)]
-    together = f"devices that train together get what each gets alone (to {BOUND:g})"
+    together = f"devices that train together get what each gets by itself (to {BOUND:g})"
     calls.check(
         Property("outputs", _outputs_are_their_own, outputs, case),
         Property("initial model", _initial_follows_seed, initial, case),
-        Property("itself", _is_itself, "learns and is tested as under PyTorch alone, and keeps no other state", case),
+        Property("itself", _is_itself, "learns and is tested as under plain PyTorch, and keeps no other state", case),
         Property("cost", _counts_are_true, "parameters and operations are those of the module", case),
         Property("learns", _learns, "models stay finite, and the loss falls on a plain problem", shared),
         Property(

@@ -51,10 +51,10 @@ def problem(
     labels: tuple[int, ...] = (),
     vocabulary: int | None = None,
 ) -> Data:
-    """Return samples of overlapping classes, most of which a linear classifier separates.
+    """Return samples of overlapping classes; a linear classifier separates most of them.
 
     With `labels` each of a sample's tokens or pixels, in this shape, has a class, and the first one does not count.
-    With a `vocabulary` samples are rows of ids below it, most of which follow from the class.
+    With a `vocabulary` samples are rows of ids below it; most follow from the class.
     """
     rng = np.random.default_rng(SEED)
     count = sum(sizes)

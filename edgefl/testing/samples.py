@@ -29,7 +29,7 @@ def check_partition(
         partition: the class, or an instance.
         devices: how many devices there are.
         overlapping: whether several devices may hold the same sample.
-        keys: the keys with which the class is checked.
+        keys: the keys for the check of the class.
     """
     calls = Calls(partition, keys, Partition, "a partition")
     calls.check(Property(RETURNS, _parts_are_samples, cases=[(devices, overlapping)]))
@@ -67,7 +67,7 @@ def check_drift(
         drift: the class, or an instance.
         shape: the shape of one sample.
         classes: the number of classes.
-        keys: the keys with which the class is checked; by default `at_round` is [2].
+        keys: the keys for the check of the class; by default `at_round` is [2].
     """
     if isinstance(drift, type) and not keys.keys() & {"at_s", "at_round"}:
         keys["at_round"] = [2]

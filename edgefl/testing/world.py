@@ -18,7 +18,7 @@ from edgefl.world.mobility import Area, Mobility
 
 SEED = 11
 LOOKS = 30  # at a device that has promised to stay
-HOUR_S = 3_600.0  # for which promises are followed
+HOUR_S = 3_600.0  # how long promises are followed
 
 
 def _looks(ids: Ids, time_s: float, until_s: Floats) -> Iterator[tuple[int, float]]:
@@ -48,7 +48,7 @@ def check_mobility(mobility: type[Mobility] | Mobility, *, jumps: bool = False, 
     Args:
         mobility: the class, or an instance.
         jumps: whether devices may jump, as they do where they leave at one edge and come back at the other.
-        keys: the keys with which the class is checked.
+        keys: the keys for the check of the class.
     """
     calls = Calls(mobility, keys, Mobility, "a mobility model")
     calls.check(accepts(f"a cell of {AREA.radius_m:g} m", AREA))
@@ -184,7 +184,7 @@ def check_churn(churn: type[Churn] | Churn, *, depends_on_count: bool = False, *
     Args:
         churn: the class, or an instance.
         depends_on_count: whether presence may depend on the number of devices, for example through a common rate.
-        keys: the keys with which the class is checked.
+        keys: the keys for the check of the class.
     """
     calls = Calls(churn, keys, Churn, "a churn model")
     calls.check(accepts(f"{DEVICES} devices", DEVICES))

@@ -201,7 +201,7 @@ def test_outputs_below_0_are_refused_where_the_loss_takes_none(model, loss, mess
     ],
 )
 def test_losses_that_compare_more_than_outputs_with_labels_are_refused(name, needed):
-    with pytest.raises(InputError, match=f"{name} also needs {needed}, and a loss gets outputs and labels alone"):
+    with pytest.raises(InputError, match=f"{name} also needs {needed}, and a loss gets only outputs and labels"):
         load({"training": {"loss": name}})
 
 

@@ -235,7 +235,7 @@ def test_selection_by_losses_needs_a_record(tmp_path):
     assert {path.name for path in (kept / "checkpoints").iterdir()} >= {"journal.jsonl"}
     edgefl.run(scenario, out=kept, device="cpu", resume=True, extendable=False)  # drops the record
     before = files(kept)
-    with pytest.raises(edgefl.InputError, match="chooses by losses, of which the run has kept no record"):
+    with pytest.raises(edgefl.InputError, match="chooses by losses, but the run has kept no record of them"):
         edgefl.what_if(kept, {"radio.bandwidth_hz": [1e6]})
     assert files(kept) == before
 

@@ -268,7 +268,7 @@ BROKEN = [
     (FirstOnly, {}, "returns", "FirstOnly.shares gave nothing to a transfer"),
     (ByPlace, {}, "returns", "ByPlace.shares gave a transfer another share when the same transfers came"),
     (Short, {}, "returns", "as bandwidth_hz, expected finite numbers [2] at least 0"),
-    (Relative, {}, "returns", "Relative.weights gave a device another weight when it was alone"),
+    (Relative, {}, "returns", "Relative.weights gave a device another weight when it was the only one"),
     (Signed, {}, "returns", "Signed.weights returned an array ["),
     (Single, {}, "returns", "Single.weights returned an array [1] of float64"),
     (moving(Faster), {}, "speed", "Faster.positions_m moves device"),

@@ -168,7 +168,7 @@ BROKEN = [
     (PythonGlobal, "repeatable", "PythonGlobal.finish draws from Python's module random"),
     (Unseeded, "repeatable", "Unseeded.aggregate returns other values when it is called again"),
     (WrongShape, "returns", "WrongShape.correct returned a gradient of shape [6, 1], expected [6, 8]"),
-    (Branches, "batched is serial", "Branches.correct returns other values for devices together than for each alone"),
+    (Branches, "batched is serial", "Branches.correct returns other values for devices together than for each one"),
     (Grows, "returns", 'Grows.finish returned "delta" [8], "more" [2] after "delta" [8], "more" [1]'),
     (FirstCounts, "order of updates", 'FirstCounts.aggregate: the entry "w" depends on the order of the rows'),
     (Alias, "arguments", "Alias.correct returns a vector of its arguments other than the gradient"),

@@ -39,7 +39,7 @@ class RunInfo:
     labels: tuple[int, ...] = ()  # samples of each class that the N devices hold together
     test_labels: tuple[int, ...] = ()  # samples of each class in the test set
     presence: tuple[float, ...] = ()  # [N] probability that each can be asked in a round; empty: always
-    began: int = 0  # index of the round in which that state began
+    began: int = 0  # index of the round when that state began
     samples: float = 1.0  # mean number of samples of a device
     devices: tuple[int, ...] = ()  # [N] ids in the scenario of devices 0 .. N - 1; empty: the same
     work: tuple[int | None, int | None, int | None] = (None, 1, None)  # epochs, steps and batch size; see `LocalWork`
@@ -187,7 +187,7 @@ def unless_alike(mean: Tensor, rows: Tensor) -> Tensor:
 class Algorithm(Member):
     """Base of all algorithms; the fields of a subclass are its hyper-parameters.
 
-    The hooks stand in the order in which a run calls them. All but `aggregate` have a default, that of FedAvg. The
+    The hooks stand in the order of a run's calls. All but `aggregate` have a default, that of FedAvg. The
     module `properties` answers questions about an algorithm.
     """
 
@@ -201,7 +201,7 @@ class Algorithm(Member):
 
     @property
     def needs_gradient(self) -> bool:
-        """True if devices need `LocalContext.gradient`, for which they pass over all their samples once more."""
+        """True if devices need `LocalContext.gradient`: they then pass over all their samples once more."""
         return False
 
     @property
@@ -354,7 +354,7 @@ class Algorithm(Member):
 
         Args:
             upload: the vectors that are sent.
-            local: the device's context, of which the server knows all but `state` and `gradient`.
+            local: the device's context; the server knows all of it but `state` and `gradient`.
         """
         return {}
 

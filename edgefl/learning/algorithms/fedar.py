@@ -29,7 +29,7 @@ class FedAR(Algorithm):
     # Of g(t): linear: t_0 + t / b; root: of theorem 2; constant: t_0.
     cutoff_rule: Literal["linear", "root", "constant"] = "linear"
     cutoff: PositiveFloat = 50.0  # Age in rounds up to which updates count, t_0.
-    # Rounds by which a linear cut-off grows each round, 1 / b.
+    # How many rounds a linear cut-off grows each round, 1 / b.
     cutoff_slope: Annotated[float, Field(ge=0, lt=0.5)] = 0.4
     smoothness: PositiveFloat = 1.0  # Lipschitz constant of the gradients, L, for a cut-off by the root.
     # Dissimilarity beta in |grad F_i|^2 <= alpha |grad F|^2 + beta on average, for a cut-off by the root.

@@ -76,7 +76,7 @@ class FedAvg(Averaging):
         return None
 
     def check_sessions(self, groups: int) -> tuple[str, str] | None:
-        """Refuse to wait for devices drawn from the whole population, of which some belong to other sessions."""
+        """Refuse to wait for devices drawn from the whole population, as some belong to other sessions."""
         if self.mode == "wait":
             return "mode", "wait would never end, as some awaited devices belong to other sessions: set it to cap"
         return None

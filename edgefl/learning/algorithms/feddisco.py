@@ -18,14 +18,14 @@ from edgefl.learning.algorithms.reweighted import Reweighted
 class FedDisco(Reweighted):
     """FedDisco: less weight for devices whose labels are far from uniform (Ye et al., ICML 2023, eq. 6).
 
-    Its weights replace those with which `base` averages over participants. The FedSSG paper compares with FedDisco on
+    Its weights replace those of `base` in the average over participants. The FedSSG paper compares with FedDisco on
     top of FedDyn.
     """
 
     a: NonNegativeFloat = 0.5  # Weight of the distance.
     b: NonNegativeFloat = 0.1  # Added to every device's weight.
     distance: Literal["kl", "l1", "l2", "cosine"] = "kl"  # Distance between a device's labels and the reference.
-    # The labels with which a device's are compared, uniform ones, those of all devices (global) or of the test set.
+    # The labels that a device's are compared with: uniform ones, those of all devices (global) or of the test set.
     reference: Literal["uniform", "global", "test"] = "uniform"
 
     @property

@@ -47,7 +47,7 @@ class FedOpt(Averaging):
 class FedAdagrad(FedOpt):
     """FedAdagrad: steps shrink with the sum of squared moves (Reddi et al., ICLR 2021, algorithm 2)."""
 
-    beta1: Decay = 0.0  # Decay of the mean of moves; 0 is the last move alone.
+    beta1: Decay = 0.0  # Decay of the mean of moves; 0 is only the last move.
 
     def second_moment(self, v: Tensor, square: Tensor) -> Tensor:
         """Return `v + delta^2`."""

@@ -82,7 +82,7 @@ class FedSSG(Algorithm):
         return {"w": w, "h": 0 * w}
 
     def client_state(self, w: Tensor) -> dict[str, Tensor]:
-        """Return a device's memory, `h_i = 0`, and the number of rounds in which it took part, `c_i = 0`."""
+        """Return a device's memory, `h_i = 0`, and the number of rounds when it took part, `c_i = 0`."""
         return {"h": 0 * w, "count": 0 * w[:1]}
 
     def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:

@@ -30,7 +30,7 @@ class FedVarp(Algorithm):
         delta = updates.vectors["delta"]
         y = server["y"].clone()
         v = y.mean(dim=0)
-        # A coalition, whose value is part of Shapley values, may consist of stored updates alone; their mean is NaN.
+        # A coalition, whose value is part of Shapley values, may consist only of stored updates; their mean is NaN.
         if len(delta):
             v = v + (delta - y[updates.ids]).mean(dim=0)
         y[updates.ids] = delta

@@ -22,7 +22,7 @@ class Mifa(Algorithm):
     With `state: client` a device keeps its last update itself and sends the difference, so that the server keeps two
     vectors of the model's size instead of N + 1.
 
-    With `wait` the first step is taken in the round in which the last device is heard, as all devices take part in the
+    With `wait` the first step is taken in the round when the last device is heard, as all devices take part in the
     paper's first round. The authors' program takes it one round later (`first_step: next_round`).
     """
 

@@ -27,7 +27,7 @@ class QFedAvg(Algorithm):
     q: NonNegativeFloat = 1.0  # Exponent of the loss; 0 is FedAvg, more is fairer.
 
     def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
-        """Return the move, and the scalar `L |delta|^2` with `L = 1 / lr`, from which the server makes h_k."""
+        """Return the move, and the scalar `L |delta|^2` with `L = 1 / lr`, which gives the server h_k."""
         delta = w - local.start
         return {"delta": delta, "curvature": (delta * delta).sum(-1)[..., None] / local.lr}
 

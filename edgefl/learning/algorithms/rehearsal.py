@@ -61,7 +61,7 @@ class Rehearsal:
         self._await(self._awaited, 0)
 
     def play(self) -> None:
-        """Play two rounds, of which the second finds states that are not zeros any more, and begin a session.
+        """Play two rounds, so that the second finds states that are not zeros any more, and begin a session.
 
         Raises:
             HookError: the algorithm is watched, and a hook fails or returns a wrong value.
@@ -90,7 +90,7 @@ class Rehearsal:
         return updates
 
     def _await(self, received: Ids, index: int) -> None:
-        """Ask the algorithm for which devices the next model waits."""
+        """Ask the algorithm which devices the next model waits for."""
         rng = np.random.default_rng(index)
         self._awaited = self.algorithm.awaited(self._awaited, received, self.population, rng)
         if len(self._awaited):

@@ -56,8 +56,8 @@ def relation_loss(outputs: Tensor, taught: Tensor, batch: Batch, weight: float) 
     Both are a binary cross entropy of sigmoids, averaged over classes, of student `outputs` and teacher outputs
     `taught` [..., B, classes]. `L_GC` (gradient compensation) compares with the label; it is multiplied by the error of
     the output for the sample's own class, over the mean of that error in the batch among classes of the same age, old
-    or new. `L_RD` (relation distillation) compares with the label in which the teacher's outputs replace the entries of
-    old classes.
+    or new. `L_RD` (relation distillation) compares with the label, its entries of old classes replaced by the
+    teacher's outputs.
     """
     from torch.nn.functional import binary_cross_entropy_with_logits as entropy
     from torch.nn.functional import one_hot

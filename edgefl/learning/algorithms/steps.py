@@ -35,7 +35,7 @@ def upload(algorithm: Algorithm, w: Tensor, local: LocalContext, *, minimal: boo
 
 
 def no_vectors(algorithm: Algorithm, w: Tensor, server: Mapping[str, Tensor], run: RunInfo) -> dict[str, Tensor]:
-    """Return the vectors of a round in which no update has arrived, each [0, d].
+    """Return the vectors of a round without any update, each [0, d].
 
     Their names and sizes are those of `finish`, which runs on any model w [d].
     """

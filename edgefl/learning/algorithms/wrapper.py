@@ -6,7 +6,7 @@ from typing import Any
 from edgefl.learning.algorithms.base import Algorithm
 
 FLAGS = ("needs_gradient", "replays", "weighs_population", "uploads_changes", "needs_classes")
-HOOKS = (  # in the order in which a run calls them
+HOOKS = (  # in the order of a run's calls
     "know_groups", "check", "server_state", "device_rows", "client_state", "own_models", "awaited", "admit", "waits",
     "broadcast", "downlink", "sent_once", "labels", "references", "loss", "added_loss", "correct", "decay", "finish",
     "derived", "remember", "aggregate", "trace", "contributors", "carried_over", "share_in_means",

@@ -48,7 +48,7 @@ class Data:
     test_owner: npt.NDArray[np.int64] | None = None  # [m] of each test sample; -1: its owner has no training samples
     weight: npt.NDArray[np.float64] | None = None  # [n] of each training sample in its mini-batch's mean loss
     ranked: bool = False  # a user's test samples are ranked: the one with label 1 should come before those with label 0
-    dtype: Literal["float32", "float64"] = "float32"  # in which models learn from it
+    dtype: Literal["float32", "float64"] = "float32"  # that models learn from it in
     optimum: float | None = None  # of the scalar problem, where known
     lacks: str = ""  # how many samples of the published set its file lacks; "" if none
 
@@ -69,7 +69,7 @@ class Data:
 
     @property
     def one_class_each(self) -> bool:
-        """True if each sample has one class, by which samples can be counted and divided."""
+        """True if each sample has one class, so that samples can be counted and divided by it."""
         return bool(self.classes) and not self.several_labels
 
     @property
@@ -207,7 +207,7 @@ def find(
         candidates: paths relative to a data folder, best first.
         what: what to download and where to put it, for the message.
         inside: paths relative to the dataset's folder, which `path` may name as well.
-        fetched_as: the name with which `edgefl data fetch` downloads it, if it does.
+        fetched_as: its name in `edgefl data fetch`, if that downloads it.
 
     Raises:
         Unavailable: it is in none of them.

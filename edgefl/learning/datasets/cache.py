@@ -48,7 +48,7 @@ def cached(name: str, options: object, sources: Iterable[Path], make: Callable[[
     Raises:
         InputError: a source is missing, or `make` raises it.
     """
-    # The first half of the name says what is kept, the second one of which version of the sources.
+    # The first half of the name says what is kept, the second one which version of the sources it is from.
     paths = [str(path) for path in sources]
     place = f"{name}-{_digest((VERSION, options, paths))}"
     folder = cache_folder() / "arrays" / f"{place}-{_digest([_stamp(path) for path in paths])}"
@@ -98,7 +98,7 @@ def _mapped(folder: Path) -> dict[str, Array] | None:
 def _write(folder: Path, arrays: Mapping[str, Array]) -> None:
     """Write a folder that is whole or absent; of two writers at the same time the first one wins."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    # Written under another name and then renamed, which happens completely or not at all.
+    # Written under another name and then renamed: a rename is never half done.
     part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:
         for name, array in arrays.items():

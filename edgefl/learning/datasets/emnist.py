@@ -48,7 +48,7 @@ class Emnist(Dataset):
         return cached("emnist", self.split, packed.values(), lambda: self._raw(found.parent, files, what))
 
     def _raw(self, folder: Path, files: dict[str, str], what: str) -> Arrays:
-        """Read the raw files, in which images are transposed and letters count from 1."""
+        """Read the raw files, where images are transposed and letters count from 1."""
         arrays = read_raw(folder, files, what)
         for part in ("train", "test"):
             if arrays[f"{part}_x"].ndim == 3:  # whatever else it is, `checked` refuses

@@ -186,7 +186,7 @@ def _put(name: str, download: Download, aside: Path, folder: Path) -> None:
             for member, target in download.members.items():
                 with open_member(member) as source, part.open("wb") as copy:
                     shutil.copyfileobj(source, copy)
-                part.replace(place / target)  # whole or not at all
+                part.replace(place / target)  # never half of it
     except (KeyError, tarfile.TarError, zipfile.BadZipFile) as error:
         raise RunError(f"data fetch: {name}: {download.name} does not hold what it should: {error}") from error
     file.unlink()

@@ -20,7 +20,7 @@ class ImageFolder(Dataset):
     path: UserPath  # Folder with a folder for each class.
     # Side of the squares to which images are resized; by default all must have one size already.
     side_px: Annotated[int, Field(ge=1, le=4096)] | None = None
-    gray: bool = False  # Whether the brightness alone is kept.
+    gray: bool = False  # Whether only the brightness is kept.
 
     def load(self) -> Data:
         """Read images as [3, H, W], or [H, W] if gray, standardised over all training pixels; classes by name."""
@@ -51,7 +51,7 @@ class ImageFolder(Dataset):
 
 def _test_images(test: Path, train: Path, names: list[str]) -> Files:
     """Return the test images, which some classes may lack; refuse a class without training images."""
-    # Labels are positions among the training classes, of which the test folder may lack some.
+    # Labels are positions among the training classes; the test folder may lack some of them.
     test_names = class_names(test)
     unknown = sorted(set(test_names) - set(names))
     if unknown:

@@ -119,7 +119,7 @@ def read_ratings(path: Path) -> Array:
         # loadtxt only warns of an empty file; a word makes it an error like the others.
         rows = io.BytesIO(text if text.strip() else b"nothing")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # no rows at all: refused below
+            warnings.simplefilter("ignore", UserWarning)  # no rows: refused below
             table = np.loadtxt(rows, dtype=np.int64, ndmin=2, comments=None)
     except OSError as error:
         raise InputError(f"data.dataset: {path}: {error.strerror}. {HELP}") from None

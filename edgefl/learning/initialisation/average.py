@@ -20,7 +20,7 @@ class Average(Initialisation):
         return len(self._counting(session))
 
     def blend(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
-        """Return equal weights; in a pilot session the last model alone, if the models of pilots do not count."""
+        """Return equal weights; in a pilot session only the last model, if the models of pilots do not count."""
         return uniform(self._counting(session) or (session - 1,))
 
     def _counting(self, session: int) -> Sequence[int]:

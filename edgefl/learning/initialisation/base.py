@@ -25,7 +25,7 @@ class Initialisation(Member):
     adds_server_state: ClassVar[bool] = False
 
     pilots: Count = 1  # Sessions of ordinary training before the strategy begins, P.
-    after_pilots: Literal["previous", "initial"] = "previous"  # The model from which session P + 1 starts.
+    after_pilots: Literal["previous", "initial"] = "previous"  # The first model of session P + 1.
 
     def wrap(self, algorithm: Algorithm) -> Algorithm:
         """Return the algorithm, wrapped in what the strategy adds to it."""

@@ -28,7 +28,7 @@ class Proposed(Initialisation):
     distance: Literal["per_tensor_normalised", "global_l2"] = "per_tensor_normalised"
     # Mean over the pilot sessions (simple, eq. 16), or a moving one (ema, eq. 29).
     pilot: Literal["simple", "ema"] = "simple"
-    # Weight of the moving mean; 1 is the first pilot session alone, 0 the last alone.
+    # Weight of the moving mean; 1 is only the first pilot session, 0 only the last.
     beta: Annotated[float, Field(ge=0, le=1)] = 0.5
     history: Count | None = None  # Number of sessions after the pilots that are kept and count, H; by default all.
     # Whether the last H sessions are kept, or the H that differ most (diverse).
@@ -75,7 +75,7 @@ class Proposed(Initialisation):
         return 1 + 2 * min(after_pilots, self.history or after_pilots)
 
     def blend(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
-        """Return weights in proportion to `exp(-R |G_s - G_z|)`; in a pilot session the last model alone.
+        """Return weights in proportion to `exp(-R |G_s - G_z|)`; in a pilot session only the last model.
 
         Here s is this session, z an earlier one and G the move of the extra rounds.
         """

@@ -1,4 +1,4 @@
-"""Shapley values of devices' updates: each coalition's value is that of the model made from its updates alone."""
+"""Shapley values of devices' updates: each coalition's value is that of the model made only from its updates."""
 
 from collections.abc import Callable, Mapping
 

@@ -64,7 +64,7 @@ class Evaluation:
 
     loss: float
     accuracy: float | None  # None if samples have no labels
-    extra: Mapping[str, float | None]  # further columns, of the scalar problem or of a ranking
+    extra: Mapping[str, float | None]  # more columns, of the scalar problem or of a ranking
 
 
 class Pending:

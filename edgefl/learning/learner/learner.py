@@ -306,7 +306,7 @@ class Learner:
         return completed(training.uploads, jobs, steps, weights, self.task.algorithm, self.run)
 
     def empty_updates(self, server: Mapping[str, Tensor], index: int, lr: float) -> Updates:
-        """Return the updates, without rows, of round `index` in which none has arrived; `server` gives their sizes."""
+        """Return the updates, without rows, of round `index` when none has arrived; `server` gives their sizes."""
         vectors = no_vectors(self.task.algorithm, self.initial, server, self.run)
         none = np.empty(0, dtype=np.int64)
         population = self.run.population
@@ -356,7 +356,7 @@ class Learner:
         return dict(zip(parameters.names, parameters.views(vector), strict=True))
 
     def mean_models(self, ids: Ids) -> dict[str, Tensor]:
-        """Return the further models [d] of `report.models`, in a round that received updates of `ids`.
+        """Return the extra models [d] of `report.models`, in a round that received updates of `ids`.
 
         "sel" is the mean of their local models; "all" is the mean of the N devices' last models, with the initial model
         for devices that have sent none (as in the program of FedDyn, Acar et al., 2021).

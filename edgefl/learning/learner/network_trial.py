@@ -42,7 +42,7 @@ ROUNDING = 1e-3  # relative difference below which two ways to compute the same 
 KEY_OF_TRIAL = 20_240_229  # of dropout and other draws: any number
 HOST = torch.device("cpu")
 
-OWN = "of which each client has its own"
+OWN = "so that each client has its own"
 IN_TESTS = "keep it only in evaluation (if not self.training)"
 HIDDEN = "take parameters from attributes of the module (self.weight), from no list and no function around it"
 
@@ -102,7 +102,7 @@ def kind_problem(module: nn.Module, data: Data) -> str | None:
 
 
 class _NetworkTrial:
-    """A `module`, of which training makes a network, beside the same module made again, with the same samples.
+    """A `module` that training makes a network of, beside the same module made again, with the same samples.
 
     A third one, `other`, takes a step from other attributes.
     """
@@ -204,7 +204,7 @@ class _NetworkTrial:
             )
 
     def _check_attributes(self) -> None:
-        """Take a second step, which must leave the same attributes as the first one, and as a step alone."""
+        """Take a second step, which must leave the same attributes as the first one, and as a single step."""
         before = attributes(self.plain)
         for module in (self.plain, self.other):
             self._step(module, self.second)
@@ -241,7 +241,7 @@ class _NetworkTrial:
         with network.drawing(self.key, HOST):
             found = network.train(leaves, network.statistics.views(statistics), self.first.x, self.key)
         if _differ(found, outputs):
-            raise _WrongError(f"its outputs in training differ from those of the module alone: {HIDDEN}")
+            raise _WrongError(f"its outputs in training differ from those of the plain module: {HIDDEN}")
         into = torch.empty_like(self.w)
         targets = network.parameters.views(into)
         own_loss = sample_losses(self.model, found, self.first.y).mean()
@@ -253,7 +253,7 @@ class _NetworkTrial:
                 remedy = "leave out torch.utils.checkpoint, whose second forward pass has other weights"
                 if getattr(dict(self.plain.named_parameters())[name], "_backward_hooks", None):
                     remedy = "it has a hook (register_hook): change the weight or the loss in the forward pass instead"
-                raise _WrongError(f"the gradient of {name} differs from that of the module alone: {remedy}")
+                raise _WrongError(f"the gradient of {name} differs from that of the plain module: {remedy}")
         if _differ(self.w, weights):
             raise _WrongError("puts other tensors in the places of its parameters: write .data.copy_(...), not .data =")
         state = network.state(self.w, statistics)
@@ -296,7 +296,7 @@ class _NetworkTrial:
             again = plain(self.first.x.clone())
             in_pairs = torch.cat([plain(pair) for pair in torch.split(self.first.x.clone(), 2)])
         if _differ(found, outputs):
-            raise _WrongError(f"its outputs in evaluation differ from those of the module alone: {HIDDEN}")
+            raise _WrongError(f"its outputs in evaluation differ from those of the plain module: {HIDDEN}")
         if _differ(again, outputs):
             text = "changes itself in evaluation, as a second forward pass gives other outputs"
             raise _WrongError(f"{text}: change weights and buffers only where self.training")

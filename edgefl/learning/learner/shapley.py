@@ -1,4 +1,4 @@
-"""Shapley values: the mean gain of a coalition when a player joins it, over all orders in which players may join."""
+"""Shapley values: the mean gain of a coalition when a player joins it, over all orders of joining."""
 
 from collections.abc import Callable
 from functools import cache
@@ -11,7 +11,7 @@ from edgefl.core.arrays import Floats, Ints
 Coalition = tuple[int, ...]  # numbers of its players, ascending
 Value = Callable[[Coalition], float]
 
-EXACT = 10  # most players with which every coalition is tried, 2^10
+EXACT = 10  # most players for every coalition to be tried, 2^10
 
 
 def shapley(players: int, value: Value) -> Floats:

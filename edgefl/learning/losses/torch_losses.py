@@ -27,8 +27,8 @@ ABOUT_MEANS = ("reduction", "reduce", "size_average")  # arguments that say how 
 class TorchLoss(ImportedLoss):
     """A loss of PyTorch, taken of each sample: the mean over the numbers of its label, where it has several.
 
-    Lists among the keys, such as the `weight` of each class, become tensors. edgefl takes the mean over samples, each
-    of which counts once: PyTorch's mean divides by the sum of the weights of classes instead.
+    Lists among the keys, such as the `weight` of each class, become tensors. edgefl takes the mean over samples, where
+    each counts once: PyTorch's mean divides by the sum of the weights of classes instead.
     """
 
     def refusal(self, outputs: int, labels: npt.NDArray[np.generic]) -> str | None:
@@ -121,7 +121,7 @@ def _check_inputs(path: str, found: Callable[..., Any], keys: Mapping[str, Any])
     more = list(inspect.signature(called).parameters.values())[taken:]
     needed = [item.name for item in more if item.default is inspect.Parameter.empty and item.name not in keys]
     if needed:
-        text = f"{path} also needs {' and '.join(needed)}, and a loss gets outputs and labels alone"
+        text = f"{path} also needs {' and '.join(needed)}, and a loss gets only outputs and labels"
         raise fault(f"{text}: name another one, or a function of these two that calls it with reduction='none'")
 
 

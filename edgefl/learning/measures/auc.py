@@ -14,7 +14,7 @@ AUC = ResultColumn(
     "auc",
     float,
     "",
-    "area under the ROC curve, each class against the rest, mean over the classes; empty where a class is alone",
+    "area under the ROC curve, each class against the rest, mean over the classes; empty where there is only one class",
     "measure `auc`",
 )
 

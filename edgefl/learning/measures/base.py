@@ -73,7 +73,7 @@ class Measure(Member):
         return None
 
     def before(self, learned: LearnedRound) -> Mapping[str, float | None]:
-        """Return columns of rounds.csv about the model with which the round begins."""
+        """Return columns of rounds.csv about the model at the beginning of the round."""
         return {}
 
     def columns(self, learned: LearnedRound) -> Mapping[str, float | None]:

@@ -17,7 +17,7 @@ class GradientNorm(Measure):
             float,
             "",
             "squared norm of the gradient of the mean loss over all training samples of the session's devices, at the "
-            "model with which the round began; empty in extra rounds",
+            "round's first model; empty in extra rounds",
             "`report.gradient_norm`",
         ),
     )

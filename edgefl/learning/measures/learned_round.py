@@ -86,7 +86,7 @@ class LearnedRound(Protocol):
 
     @property
     def before(self) -> Tensor:
-        """The model [d] with which the round began."""
+        """The model [d] at the beginning of the round."""
 
     @property
     def after(self) -> Tensor:

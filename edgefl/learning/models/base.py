@@ -275,7 +275,7 @@ class Model(Member):
         return 0
 
     def kept_parameters(self, shape: tuple[int, ...], classes: int) -> int:
-        """Return the number of trained parameters that stay at the devices, of which each has its own."""
+        """Return the number of trained parameters that stay at the devices; each has its own."""
         return 0
 
     def kept_names(self, module: nn.Module) -> frozenset[str]:
@@ -283,7 +283,7 @@ class Model(Member):
         return frozenset()
 
     def first_names(self, module: nn.Module) -> frozenset[str]:
-        """Return the names of the parameters that train alone at first, `training.parts.first`; none without it."""
+        """Return the names of the only parameters that train at first, `training.parts.first`; none without it."""
         return frozenset()
 
     def keeps_statistics(self, module: nn.Module) -> bool:
@@ -295,11 +295,11 @@ class Model(Member):
         return total_cost(self.layers(shape, classes)).multiplications
 
     def multiplications_on(self, shape: tuple[int, ...], classes: int, *, tokens: bool) -> int:
-        """Return the same for samples of which it is known whether they are token ids."""
+        """Return the same for samples that are known to be token ids or not."""
         return self.multiplications(shape, classes)
 
     def layers(self, shape: tuple[int, ...], classes: int) -> list[LayerCost]:
-        """Return the costs of a chain's layers, in the order in which they compute and lie in the flat vector."""
+        """Return the costs of a chain's layers, in the order of their work and of the flat vector."""
         raise NotImplementedError
 
     def cuts(self) -> tuple[str, ...]:
@@ -382,5 +382,5 @@ class Model(Member):
         return 3.0
 
     def first_passes(self, shape: tuple[int, ...], classes: int, *, tokens: bool = False) -> float:
-        """Return the `training_passes` of a round's first steps, in which `training.parts.first` trains alone."""
+        """Return the `training_passes` of a round's first steps, where only `training.parts.first` trains."""
         return self.training_passes(shape, classes, tokens=tokens)

@@ -21,7 +21,7 @@ class Convolutional(ImageModel):
     averages: ClassVar[bool] = False  # each map to its mean before the dense layers
 
     def check(self, shape: tuple[int, ...], classes: int) -> str | None:
-        """Return why the data do not fit; None if they are images of which something is left after the last stage."""
+        """Return why the data do not fit; None if they are images that leave something after the last stage."""
         reason = super().check(shape, classes)
         if reason is None and self._stages(shape)[-1].area == 0:
             return f"needs larger images, got samples of shape {list(shape)}"

@@ -39,7 +39,7 @@ class Llama(Counted):
     heads: Size = 4  # Heads of attention.
     kv_heads: Size | None = None  # Heads of keys and values, which several heads of queries share; by default heads.
     hidden: Size = 128  # Width of each layer's gated network.
-    rope_base: PositiveFloat = 10_000.0  # Base of the angles by which positions are rotated.
+    rope_base: PositiveFloat = 10_000.0  # Base of the angles that rotate positions.
 
     tokens: ClassVar[bool] = True
     of_each_token: ClassVar[bool] = True

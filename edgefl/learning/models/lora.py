@@ -1,6 +1,6 @@
 """Low-rank adapters of linear layers: `y = W x + b + (alpha / rank) B A x` (LoRA: Hu et al., ICLR 2022).
 
-The library peft has them, too, for the layers of `transformers` alone, and renames each parameter; these few lines work
+The library peft has them, too, only for the layers of `transformers`, and renames each parameter; these few lines work
 in any module, keep its names, and let torch.func train many clients together. Sizes and initial values are peft's.
 """
 

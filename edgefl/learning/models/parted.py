@@ -75,7 +75,7 @@ class Parted(Counted):
         return frozenset(self._divided(module).kept)
 
     def first_names(self, module: nn.Module) -> frozenset[str]:
-        """Return the names of the trained parameters that train alone in a round's first steps."""
+        """Return the names of the only parameters that train in a round's first steps."""
         return frozenset(self._divided(module).first)
 
     def keeps_statistics(self, module: nn.Module) -> bool:

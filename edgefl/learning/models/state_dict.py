@@ -25,7 +25,7 @@ def parameters_of(path: Path) -> npt.NDArray[Any]:
     import torch
 
     try:
-        # Tensors and plain containers alone: a pickle of anything else could run any code.
+        # Only tensors and plain containers: a pickle of anything else could run any code.
         content = torch.load(BytesIO(read_bytes(path)), map_location="cpu", weights_only=True)
     except OSError:
         raise

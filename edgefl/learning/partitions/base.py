@@ -151,7 +151,7 @@ def renumbered(parts: Sequence[Indices], numbers: Indices) -> Sequence[Indices]:
 
 
 def dividing_hook(partition: Partition) -> str:
-    """Return the name of the method with which a partition divides the samples."""
+    """Return the name of a partition's method that divides the samples."""
     # The class of a member that was not imported has no such method.
     if getattr(type(partition), "assign", None) is Partition.assign:
         return "split"  # which the inherited method calls

@@ -16,7 +16,7 @@ class DirichletByClass(Partition):
     alpha: PositiveFloat = 0.1  # Concentration; the smaller, the more skewed the parts of a class.
     # Whether a device with n / N samples gets no share of other classes (sequential-FL paper's code).
     balanced: bool = False
-    min_samples: NonNegativeInt = 0  # Least number of samples of a device, for which it is drawn again; 0 draws once.
+    min_samples: NonNegativeInt = 0  # Least number of samples of a device: with fewer it is drawn again; 0 draws once.
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Cut class after class; without `min_samples` an empty device gets one sample of the largest device."""

@@ -15,7 +15,7 @@ class ExDir(Partition):
 
     classes: Count = 1  # Number of classes of each device, C.
     alpha: PositiveFloat = 10.0  # Concentration; the smaller, the more unequal the devices' parts of a class.
-    min_samples: Count = 10  # Least number of samples of a device, for which it is drawn again.
+    min_samples: Count = 10  # Least number of samples of a device: with fewer it is drawn again.
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Allocate classes to devices, then cut each class; a device with n / N samples gets no other share."""

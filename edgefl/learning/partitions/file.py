@@ -25,7 +25,7 @@ class FilePartition(Partition):
     of_parts: ClassVar[bool] = False
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
-        """Return the lists in the file; a sample may be listed several times, or not at all."""
+        """Return the lists in the file; a sample may be listed several times, or never."""
         parts = self._read()
         missing = [device for device in range(count) if str(device) not in parts]
         if missing or len(parts) != count:

@@ -79,7 +79,7 @@ class FirstRoundsMean(AccuracyReading):
     """
 
     session: PositiveInt  # from 1
-    first: Literal[0, 1] = 1  # the round with which the window begins
+    first: Literal[0, 1] = 1  # the first round of the window
     rounds: PositiveInt = metrics.INITIAL_ROUNDS
 
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it

@@ -26,7 +26,7 @@ PAPER_TABLES = ("summary", "targets", EFFECTS)
 PAPER_FIGURES = ("rounds", "time", "energy", "phases", "sweep")
 
 TABLES = {"as_csv", "as_json", "as_parquet"}  # modules with formats of tables of runs
-CHOOSING = {"paper", "figures"}  # modules with formats for which the parts of a sweep can be chosen
+CHOOSING = {"paper", "figures"}  # modules whose formats can take chosen parts of a sweep
 
 
 class ExportFormat(NamedTuple):
@@ -91,7 +91,7 @@ def export(
     choice: StudyChoice | None = None,
     licence: str | None = None,
 ) -> None:
-    """Write result folders in one of the `EXPORT_FORMATS`: to a file, whole or not at all, or to standard output.
+    """Write result folders in one of the `EXPORT_FORMATS`: to a file, never half of one, or to standard output.
 
     The folder of a sweep stands for its finished runs. The `part` is an option and its value, such as ("table",
     "rounds"); None leaves the choice to the format. The `licence` is an SPDX identifier or an address.

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FEWEST_BARS = 3  # for which there is room, as a single bar would fill the panel
+FEWEST_BARS = 3  # there is room for these, as a single bar would fill the panel
 ENERGY_BY_PHASE = "phases"
 SWEEP = "sweep"
 

@@ -55,7 +55,7 @@ class PaperMeasure(NamedTuple):
     block: str  # title above neighbouring columns
     name: str
     read: Callable[[Run], RunNumber | None]  # None: the run has no such number
-    units: Sequence[Unit]  # from which the largest number selects one
+    units: Sequence[Unit]  # the largest number selects one of them
     best: Callable[[Sequence[float]], float] | None = None  # min or max
 
     @property
@@ -68,7 +68,7 @@ class PaperMeasure(NamedTuple):
 def write(
     folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str, choice: StudyChoice = NO_CHOICE
 ) -> None:
-    """Write targets and accuracies; or `targets` alone, a `summary` of accuracies and totals, or `effects` of keys."""
+    """Write targets and accuracies; or only `targets`, a `summary` of accuracies and totals, or `effects` of keys."""
     study = sweep_alone(folders)
     if part == EFFECTS:
         check_options(choice, {"where", "facet", "baseline", "target", "at", "measure"}, "another table or figure")

@@ -1,4 +1,4 @@
-"""A run as a Process Run Crate 0.5 (RO-Crate 1.1): its files, and what made them from which input, when."""
+"""A run as a Process Run Crate 0.5 (RO-Crate 1.1): its files, what made them, from what input, and when."""
 
 import shutil
 from collections.abc import Sequence

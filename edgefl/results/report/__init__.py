@@ -16,7 +16,7 @@ __all__ = ["write", "write_pages_of_runs"]
 
 
 def write(sources: Sequence[Path | Run], out: Path, choice: StudyChoice = NO_CHOICE) -> Path:
-    """Write the page for result folders, or runs in memory, to ``out``, whole or not at all, and return its path.
+    """Write the page for result folders, or runs in memory, to ``out``, never half of it, and return its path.
 
     For the folders of sweeps ``statistics.csv`` is written beside it. A choice is of points, a target or an end of it.
 

@@ -36,7 +36,7 @@ class FedSSGAppendixWithoutCorrection(FedSSG):
         return gradient + self.alpha * local.state["h"]
 
     def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
-        """Return the move, its gate, and the memory with which the server corrects the local model, `h_i+`."""
+        """Return the move, its gate, and the memory that the server corrects the local model with, `h_i+`."""
         return {**super().finish(w, local), "h": self.remember(w, local)["h"]}
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:

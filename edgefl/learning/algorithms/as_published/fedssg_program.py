@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ScaffoldInFedSSG(Scaffold):
-    """SCAFFOLD whose `c` is the mean of `omega_i c_i`, and in which each device takes the steps of one of mean size."""
+    """SCAFFOLD whose `c` is the mean of `omega_i c_i`, and whose devices each take the steps of one of mean size."""
 
     listed_as: ClassVar[type[Member] | None] = Scaffold
     same_steps: ClassVar[bool] = True  # K_ref; a device with fewer samples goes over them again
@@ -60,7 +60,7 @@ class FedSSGProgramWithoutCorrection(FedSSG):
         return 1 + (local.state["count"] + 1) / (self.participation_rate(local.run) * local.run.rounds)
 
     def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
-        """Return `gradient + alpha_i h_i` with `alpha_i = alpha / omega_i`; the gradient alone without `penalty`."""
+        """Return `gradient + alpha_i h_i` with `alpha_i = alpha / omega_i`; only the gradient without `penalty`."""
         if not self.penalty:
             return gradient
         return gradient + self.alpha / local.weight * local.state["h"]

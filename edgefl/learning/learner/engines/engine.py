@@ -40,7 +40,7 @@ class Cohort:
     run: RunInfo
     epoch_steps: Tensor  # [C, 1] mini-batches of one pass over a client's samples
     device_id: Tensor  # [C, 1] ids of the devices
-    first_steps: Ints  # [C] steps in which the part of `training.parts.first` trains alone; 0 without it
+    first_steps: Ints  # [C] steps where only the part of `training.parts.first` trains; 0 without it
 
     def local(self, gradient: Tensor | float = 0.0, *, rate_on_device: bool = False) -> LocalContext:
         """Return the context of the algorithm's hooks, with the `gradient` [C, d] over all samples if a hook needs it.
@@ -147,7 +147,7 @@ class TrainingEngine:
 
 
 def first_models(start: Tensor, state: Mapping[str, Tensor]) -> Tensor:
-    """Return the models [..., d + k] with which training begins, in memory of their own.
+    """Return the models [..., d + k] that training begins with, in memory of their own.
 
     They are the received parameters `start` [..., d], and behind them those that devices keep in their `state`.
     """

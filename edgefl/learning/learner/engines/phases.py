@@ -15,14 +15,14 @@ from edgefl.learning.learner.networks.flat_vectors import Layout
 
 
 class Phase(NamedTuple):
-    """The steps in which a part of the parameters stays as it is."""
+    """The steps that leave a part of the parameters as it is."""
 
     frozen: Sequence[slice]  # where that part lies in the flat vector
     before: int  # steps of the round before this phase
 
 
 class Phases:
-    """Tells in which phase a step falls; the parameters named `first` train first.
+    """Tells the phase of a step; the parameters named `first` train first.
 
     Steps are `counted` if they depend on how many came before them in their phase, as those of Adam do.
     """
@@ -34,13 +34,13 @@ class Phases:
         self._rest = layout.places([number for number in numbers if layout.names[number] not in first])
 
     def of_step(self, number: int, first_steps: int) -> Phase:
-        """Return the phase of a device's `number`th step, from 1, of which `first_steps` train the first part."""
+        """Return the phase of a device's `number`th step, from 1; the `first_steps` train the first part."""
         if number <= first_steps:
             return Phase(self._rest, 0)
         return Phase(self._first, first_steps)
 
     def of_devices(self, number: int, first_steps: Ints) -> Iterator[tuple[Phase, Indices | None]]:
-        """Yield each phase in which devices [C] take their `number`th step, and which they are; None: all of them."""
+        """Yield each phase of devices [C] in their `number`th step, and which they are; None: all of them."""
         if not self._first:
             yield self.of_step(number, 0), None
             return

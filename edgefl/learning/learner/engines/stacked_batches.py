@@ -28,7 +28,7 @@ class MiniBatch(NamedTuple):
 
 @dataclass(frozen=True)
 class StepInputs:
-    """The tensors from which one step of G clients takes its mini-batches."""
+    """The tensors that one step of G clients takes its mini-batches from."""
 
     rows: Tensor  # [G, B] numbers of samples; 0 for padding
     weight: Tensor  # [G, B] see MiniBatch

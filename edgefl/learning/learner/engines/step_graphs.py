@@ -1,6 +1,6 @@
 """Steps of local training that are recorded once for each shape of a cohort, and then replayed as a whole.
 
-On a GPU a step of a small model is a hundred kernels, each of which takes longer to launch than to compute; a recorded
+On a GPU a step of a small model is a hundred kernels, and each takes longer to launch than to compute; a recorded
 step is launched in one go. A record knows the memory that it works in, and every number that the host computed when it
 was made. So a cohort is copied into the memory of its shape's record, with the numbers that differ between cohorts
 (such as learning rates), and solvers whose steps depend on a number that the host counts are never recorded. A replay

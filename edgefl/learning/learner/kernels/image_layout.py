@@ -20,7 +20,7 @@ def channels_last(x: Tensor) -> Tensor:
 
 
 def fastest_layout(x: Tensor, model: Model, network: Network) -> Tensor:
-    """Return samples x [B, ...] in the layout in which autograd computes the model's network fastest.
+    """Return samples x [B, ...] in the layout that lets autograd compute the model's network fastest.
 
     A network from outside gets x as it is, as it may take views that need channels first.
     """

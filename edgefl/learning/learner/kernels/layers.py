@@ -46,7 +46,7 @@ class ManualLayer:
     """One layer with a gradient by hand, by default without parameters.
 
     In all methods `p` are its parameters [C, *shape] as `bound` returns them, `dy` is the gradient of the loss in its
-    output. The `keys` [C] name the masks of dropout; None in tests, in which nothing is dropped.
+    output. The `keys` [C] name the masks of dropout; None in tests, where nothing is dropped.
     """
 
     parameters = 0  # tensors

@@ -179,7 +179,7 @@ class LayersGradient:
         return losses.detach(), gradients[0], dz
 
     def _entry(self, x: Tensor) -> Tensor:
-        """Return images of one client in the layout in which convolutions are fastest; other samples as they are."""
+        """Return images of one client in the layout that makes convolutions fastest; other samples as they are."""
         if self.images and len(x) == 1:
             return channels_last(x[0])[None]
         return x

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from edgefl.learning.learner.kernels.arithmetic import product
 
-LEAST_RUN = 64  # numbers that are copied at once, from which on copying patches pays
+LEAST_RUN = 64  # least numbers copied at once that make copying patches pay
 LARGEST_MAP = 64  # outputs of an image up to which oneDNN's weight gradient is the slower one
 
 

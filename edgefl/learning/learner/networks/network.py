@@ -76,7 +76,7 @@ class Network:
         return output
 
     def drawing(self, key: Tensor | None, device: torch.device) -> AbstractContextManager[object]:
-        """Return a context in which one client's forward pass draws from torch's generator as its `key` says."""
+        """Return a context where one client's forward pass draws from torch's generator as its `key` says."""
         if key is None or not self.own_code:
             return nullcontext()
         return keyed_draws(int(key), device)

@@ -25,7 +25,7 @@ log = logging.getLogger("edgefl")
 
 
 def choose_plan(task: LearningTask, network: Network, workers: Workers, inputs: ClientInputs) -> Plan:
-    """Return the plan by which clients are trained; a worker tries plans on the first inputs of one client.
+    """Return the plan for the training of clients; a worker tries plans on the first inputs of one client.
 
     Raises:
         InputError: the scenario trains clients together, and the model cannot be batched.

@@ -1,7 +1,7 @@
 """The training plan by rule: a function of the model, the kind of processor and the number of participants.
 
 Plans differ from each other by rounding, so a choice by measured times would give other results on another day. The
-rule knows no clock, no cache and no free memory; docs/benchmarks.md has the times from which it was made.
+rule knows no clock, no cache and no free memory; docs/benchmarks.md has the times that it was made from.
 """
 
 import math
@@ -21,7 +21,7 @@ ACTIVATION_COPIES = 3  # outputs of layers, their gradients, and what is on its 
 
 @dataclass(frozen=True)
 class Work:
-    """The properties of the model and the round from which the rule follows."""
+    """The properties of the model and the round that decide the rule's answer."""
 
     by_hand: bool  # the model's layers have gradients by hand
     images: bool  # some of them are convolutions

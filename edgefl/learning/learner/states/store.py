@@ -1,4 +1,4 @@
-"""The states that clients keep between the rounds in which they take part."""
+"""The states that clients keep between their participations."""
 
 import errno
 import shutil

@@ -147,7 +147,7 @@ class ClusterWorkers:
         return int(self._ray.available_resources().get("CPU", 0))
 
     def _check(self, found: dict[str, str]) -> None:
-        """Check that a machine gives the same bytes as the others, any of which may train any device."""
+        """Check that a machine gives the same bytes as the others, as any of them may train any device."""
         for name in VERSIONS:
             if found[name] != self._facts[name]:
                 text = f"a machine has {name} {found[name]}, this one {self._facts[name]}, which may round differently"

@@ -95,7 +95,7 @@ _holders = _Holders()
 
 
 class FlagsForGpus:
-    """Torch's flags for a learner on GPUs, with which the same work gives the same bytes each time."""
+    """Torch's flags for a learner on GPUs: the same work gives the same bytes each time."""
 
     def __init__(self) -> None:
         self._held: finalize[..., Any] | None = None

@@ -61,7 +61,7 @@ class TrainingWorkers:
         self._idle: SimpleQueue[Worker] = SimpleQueue()
         for worker in self._workers:
             self._idle.put(worker)
-        # A thread for each worker only packs, waits for the worker and unpacks. Further threads of torch would wait on
+        # A thread for each worker only packs, waits for the worker and unpacks. More threads of torch would wait on
         # the cores that the workers need.
         self._threads = ThreadPoolExecutor(len(self._workers), "edgefl-worker", torch.set_num_threads, (1,))
 

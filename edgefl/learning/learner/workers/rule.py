@@ -11,7 +11,7 @@ from edgefl.core.machine import user_divides_cores
 from edgefl.learning.learner.task import LearningTask
 from edgefl.learning.workload import local_samples, local_steps
 
-LEAST_S = 0.2  # of training in one process, from which on others help
+LEAST_S = 0.2  # least training in one process for others to help
 SHORT_ROUND_S = 0.1  # of training in one process, up to which the time of messages counts
 STEP_S = 30e-6  # of a client's step, however small
 FLOPS_PER_S = 2e10  # of one core, in products of small matrices

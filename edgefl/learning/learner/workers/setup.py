@@ -20,7 +20,7 @@ class TrainersOnDevices:
 
     trainers: list[Trainer]
     initial: Tensor  # [d] parameters that travel
-    kept: Tensor  # [k] trained parameters that stay at devices, of which each has its own
+    kept: Tensor  # [k] trained parameters that stay at devices; each has its own
     statistics: Tensor  # [b] of batch normalisation
 
     own_statistics: Tensor  # the same if devices keep theirs, otherwise empty

@@ -1,4 +1,4 @@
-"""Shared memory in which the tensors of a message travel between two processes of a machine."""
+"""Shared memory that carries the tensors of a message between two processes of a machine."""
 
 import mmap
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from edgefl.learning.learner.workers.tensor_pickle import packed, unpacked
 SLAB_BYTES = 2**30  # address space for tensors in each direction; it takes memory only where it is touched
 LEAST_SLAB_BYTES = 2**20  # where a limit such as `ulimit -v` leaves no room for more
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
-# MAP_NORESERVE: no swap is set aside for the address space, of which most is never touched
+# MAP_NORESERVE: no swap is set aside for the address space, as most of it is never touched
 NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0)
 
 

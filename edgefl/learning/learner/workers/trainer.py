@@ -76,7 +76,7 @@ class Trainer:
         if record is None and self.device.type == "cuda":
             record = CudaGraphs(self.device)
         self._graphs: StepGraphs | None = None
-        # A hook that changes labels looks at the ids of devices, for which a recorded step cannot wait.
+        # A hook that changes labels looks at the ids of devices, and a recorded step cannot wait for them.
         may_record = not self.solver.counts_steps and not has_own_labels(task.algorithm)
         if record is not None and task.training.graphs == "auto" and may_record:
             self._graphs = StepGraphs(record, train, recording)
@@ -167,7 +167,7 @@ class Trainer:
             check_gradient(found, right, shortened(cohort, 1), self.task.training.precision)
 
     def _check_independence(self, plan: Plan, inputs: ClientInputs) -> None:
-        """Check that two clients of a user's network learn together what each learns alone, on batches of two sizes.
+        """Check that two clients of a user's network learn together what each does by itself, on batches of two sizes.
 
         The smaller batch is padded with samples of weight 0: a mean over the batch would see them.
         """
@@ -186,7 +186,7 @@ class Trainer:
             # Tensor by tensor: a count among the buffers, or a large layer, would hide that a small one differs.
             for part, right_part in zip(self._named_parts(found), self._named_parts(right), strict=True):
                 if not _norm(part - right_part) <= ROUNDING * _norm(right_part) + noise:  # NaN fails this, too
-                    raise CannotBatchError("clients that train together learn something else than each of them alone")
+                    raise CannotBatchError("clients that train together learn something else than each by itself")
 
     def _named_parts(self, vectors: Tensor) -> list[Tensor]:
         for layout in (self.network.parameters, self.network.statistics):

@@ -219,13 +219,13 @@ def _row(
 
 
 def _differing_keys(reference: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
-    """Return the keys, other than the algorithm's, in which a run differs from its reference."""
+    """Return the keys, other than the algorithm's, that differ between a run and its reference."""
     keys = describe.differences([reference, scenario])
     return [key for key in keys if key.partition(".")[0] not in OWN_KEYS and key not in PLAN_KEYS]
 
 
 def _accuracy_metrics(run: AccuracyCurve, reference: AccuracyCurve, options: ComparisonOptions) -> ComparisonRow:
-    """Return the metrics of accuracies; differences count the rounds in which both runs were tested."""
+    """Return the metrics of accuracies; differences count the rounds where both runs were tested."""
     last = metrics.last(run, options.last)
     initial = metrics.initial(run, options.initial)
     reference_tests, tests = metrics.common(reference, run)

@@ -12,7 +12,7 @@ from edgefl.results.targets import ACCURACY, Target
 
 SMALLEST_P = 1e-300  # smaller p-values are written as this bound
 TABLE_LEGEND = (
-    "Δ best and gain are in percentage points. The gain is summed over the rounds in which both runs were tested, and "
+    "Δ best and gain are in percentage points. The gain is summed over the rounds where both runs were tested, and "
     "the t-test pairs these rounds, session by session. The speed-up, after each cost, is the reference's cost divided "
     "by it. “>” marks a target that was never reached; its speed-up is a bound, “≥” or “≤”."
 )
@@ -27,7 +27,7 @@ class Block(NamedTuple):
 
 
 def overview(comparison: Comparison) -> Block:
-    """Return the costs of each run, and the keys in which it differs from the reference."""
+    """Return the costs of each run, and the keys where it differs from the reference."""
     head = ["algorithm", "rounds", "time", "energy", *_more_head(comparison), "differs from the reference in"]
     body = []
     for row in comparison.rows:

@@ -191,7 +191,7 @@ def _cost_of_target(run: Run, accuracy: float) -> str:
 
 
 def differences_table(runs: Sequence[StyledRun]) -> Html:
-    """Return a table of the scenario keys in which the runs differ."""
+    """Return a table of the scenario keys that differ between the runs."""
     keys = describe.differences([run.data.scenario for run in runs])
     # Name and label are only what the runs are called.
     body = [[Html("<code>{}</code>").format(key), *texts] for key, texts in keys.items() if key not in NAMES]
@@ -199,7 +199,7 @@ def differences_table(runs: Sequence[StyledRun]) -> Html:
 
 
 def differences_of_groups(groups: Sequence[PooledRuns]) -> Html:
-    """Return a table of the scenario keys in which groups differ whose runs differ in their seeds alone."""
+    """Return a table of the scenario keys that differ between groups of runs with only different seeds."""
     if len(groups) == 1:
         return Html("<p>Only the seed: {}.</p>").format(", ".join(groups[0].seeds))
     return differences_table([group.look for group in groups])

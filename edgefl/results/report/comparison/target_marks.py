@@ -88,7 +88,7 @@ def _reached_at(hits: Sequence[TargetResult], view: View, unit: Unit) -> list[fl
 def lines(targets: Sequence[float], alone: StyledRun | None, ceiling: float, view: View, unit: Unit) -> Figure:
     """Return the part of the layout that shows the targets.
 
-    Each accuracy, in growing order, has a dashed line. If one run is alone on the chart, lines with costs mark where it
+    Each accuracy, in growing order, has a dashed line. If the chart has only one run, lines with costs mark where it
     reached them. The vertical axis ends at the ceiling [%].
     """
     whole_width = DASHED | {"xref": "paper", "x0": 0, "x1": 1}

@@ -132,7 +132,7 @@ def _is_true(texts: NDArray[np.str_]) -> Bools:
 
 
 def _frame_of(run: Run, cells: Cells | None) -> MapFrame:
-    """Return the part of the plane to draw, in which devices can be told apart.
+    """Return the part of the plane to draw, where devices can be told apart.
 
     It holds all that is covered and all devices; only devices and base stations where these are close together; and
     only devices where they would be a spot next to the base stations.

@@ -116,6 +116,6 @@ def _rounds_and_drops(run: Run) -> Facts:
 
 def _wall_clock(run: Run) -> Facts:
     wall_s = run.summary.get("wall_s") or run.manifest.get("wall_s")
-    if not isinstance(wall_s, Mapping):  # the manifest has the total alone
+    if not isinstance(wall_s, Mapping):  # the manifest has only the total
         wall_s = {"total": wall_s}
     return {str(name).replace("_", " "): quantity(value, TIME) for name, value in wall_s.items()}

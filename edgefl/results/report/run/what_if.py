@@ -68,7 +68,7 @@ class WhatIfCard(NamedTuple):
     run: StyledRun
     belongs: bool  # whether the table belongs to this run
     keys: Sequence[KeyPoints]
-    single: Sequence[KeyPoints]  # with the run's own value alone
+    single: Sequence[KeyPoints]  # with only the run's own value
     costs: Sequence[Sequence[str]]
     colours: Sequence[KeyEntry]
     refused: Sequence[tuple[str, str, str]]
@@ -81,7 +81,7 @@ def section(runs: Sequence[StyledRun]) -> Html:
 
 
 def figures(runs: Sequence[StyledRun]) -> dict[str, Figure]:
-    """Return the chart with which each card opens, by name."""
+    """Return the chart that each card opens with, by name."""
     found = {}
     for index, run in enumerate(runs):
         if _is_current(run.data):

@@ -1,4 +1,4 @@
-"""Names of runs and the keys in which their scenarios differ, as texts for headings and tables."""
+"""Names of runs and the keys that differ between their scenarios, as texts for headings and tables."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar

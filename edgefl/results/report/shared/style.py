@@ -172,7 +172,7 @@ def plotly_text(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Return sentences in which no line ends between a number and its unit."""
+    """Return sentences where no line ends between a number and its unit."""
     return _NO_LINE_BREAK.sub("\N{NO-BREAK SPACE}", text)
 
 

@@ -146,7 +146,7 @@ def legend(run: Run) -> str:
     if len(np.unique(run.rounds["session"])) > 1:
         text = "Grey lines, in all charts, show where a session begins"
         if (run.rounds["round"] < 1).any():
-            text += "; yellow bands show its extra rounds, in which no model is tested"
+            text += "; yellow bands show its extra rounds, where no model is tested"
         sentences.append(f"{text}.")
     if len(run.data_changes_s):
         sentences.append("Dashed lines show where data of devices change.")

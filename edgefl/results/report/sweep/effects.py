@@ -27,7 +27,7 @@ class KeyEffect(NamedTuple):
     level: int
     baseline: int
     matched: Matched
-    reached: int  # pairs in which the level has a number: of a target, in which it was reached
+    reached: int  # pairs where the level has a number: of a target, where it was reached
     baseline_reached: int
     p: float
 

@@ -39,7 +39,7 @@ class StudyPart(NamedTuple):
 
 
 def sweep_above(folder: Path) -> Path | None:
-    """Return the folder of the sweep of which a folder is a point or a run; None without one."""
+    """Return the sweep's folder of a point or a run; None without one."""
     for above in list(folder.resolve().parents)[:MOST_LEVELS]:
         if is_sweep(above):
             return above

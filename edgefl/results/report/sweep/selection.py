@@ -219,7 +219,7 @@ def facet_keys(study: Study, choice: StudyChoice) -> list[int]:
 
 
 def split(names: Iterable[str]) -> list[str]:
-    """Return names, of which an option may have several with commas between them."""
+    """Return names; an option may have several with commas between them."""
     return [part.strip() for name in names for part in name.split(",")]
 
 

@@ -9,7 +9,7 @@ from edgefl.results.report.why import sentences
 from edgefl.results.report.why.sentences import Side
 
 MOST_RUNS = 400  # that are read with their devices for these sentences
-NOTE = "These are means, in which slow settings weigh most. Effects are geometric means over pairs."
+NOTE = "These are means, where slow settings weigh most. Effects are geometric means over pairs."
 
 Setting = tuple[int, ...]  # the values of the other keys, and the seed
 

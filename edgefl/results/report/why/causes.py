@@ -21,7 +21,7 @@ ACTS_ON: Mapping[str, Sequence[str]] = words_of(__file__, "acts_on.yaml")  # par
 
 
 class Difference(NamedTuple):
-    """A key in which two scenarios differ, with the texts of both values."""
+    """A key that differs between two scenarios, with the texts of both values."""
 
     key: str
     own: str
@@ -29,7 +29,7 @@ class Difference(NamedTuple):
 
 
 def differences(scenario: Mapping[str, Any], reference: Mapping[str, Any]) -> list[Difference]:
-    """Return the keys in which a scenario differs from a reference's; of members with another kind only the kind."""
+    """Return the keys where a scenario differs from a reference's; of members with another kind only the kind."""
     found = [
         Difference(key, TEXTS.get(own, own), TEXTS.get(other, other))
         for key, (other, own) in describe.differences([reference, scenario]).items()
@@ -42,7 +42,7 @@ def differences(scenario: Mapping[str, Any], reference: Mapping[str, Any]) -> li
 def of_parts(
     parts: Sequence[str], own: Decomposition, reference: Decomposition, keys: Sequence[Difference], *, more: bool
 ) -> list[str]:
-    """Return the causes, as clauses, for which these parts take more (or less) than the reference's."""
+    """Return the causes, as clauses, that make these parts take more (or less) than the reference's."""
     clauses = []
     ways = [part for part in TRANSFERS if part in parts]
     if ways:

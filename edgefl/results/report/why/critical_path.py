@@ -23,7 +23,7 @@ class Participations(NamedTuple):
     """The participations [n] that the server waited for, in the rounds that have ended [rounds]."""
 
     duration_s: Floats  # [rounds]
-    evaluation_s: Floats  # [rounds] for which devices evaluated the new model, a part of it
+    evaluation_s: Floats  # [rounds] time that devices evaluated the new model, a part of it
     row: Rows  # of the round
     phases_s: Floats  # [phase, n] in the order of `PHASES`
     wait_s: Floats  # for the end of the round, or of what comes before its evaluation

@@ -56,7 +56,7 @@ def of_pair(own: Side, reference: Side, accuracies: Sequence[float] = (), *, ove
     """Return why a run takes more or less time and energy than a reference, up to a target or by round.
 
     Args:
-        own: the run, or runs with several seeds, of which the means count.
+        own: the run, or runs with several seeds, whose means count.
         reference: what it is compared with.
         accuracies: targets; the highest counts that all runs have reached. Without any, rounds are compared.
         over: what the runs of a side are.

@@ -36,7 +36,7 @@ class ToPixels(ManualLayer):
 
 
 class FromPixels(ManualLayer):
-    """Images [K, B, H, W, C] as vectors [K, B, C * H * W] in float32, in the order in which torch flattens them."""
+    """Images [K, B, H, W, C] as vectors [K, B, C * H * W] in float32, in the order of torch's flattening."""
 
     @override
     def forward(self, x: Tensor, p: Bound, keys: Tensor | None) -> tuple[Tensor, Saved]:
@@ -53,7 +53,7 @@ class Convolution(ManualLayer):
     """Two-dimensional convolution.
 
     With `by_patches` the patches are copied first, and the convolution is a product with them: for images of few
-    channels, of which each tap would fill only a part of a block of numbers that are summed. Such a layer has no
+    channels, where each tap would fill only a part of a block of numbers that are summed. Such a layer has no
     gradient in its input.
     """
 

@@ -1,4 +1,4 @@
-"""The layers of a torch module as layers of pixels; none for a module of which anything computes something else."""
+"""The layers of a torch module as layers of pixels; none if anything in the module computes something else."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +41,7 @@ class OtherLayerError(Exception):
 
 
 def layers_of_pixels(module: nn.Module, arithmetic: Arithmetic) -> list[ManualLayer]:
-    """Return the layers of a module with convolutions; an empty list if it is not made of known layers alone."""
+    """Return the layers of a module with convolutions; an empty list if it is not made only of known layers."""
     try:
         parts = list(_parts(module))
         _check_parameters(module, parts)

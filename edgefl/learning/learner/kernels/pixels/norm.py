@@ -17,7 +17,7 @@ from edgefl.learning.learner.kernels.pixels.constants import ROUNDING
 
 BLOCK = 4096  # numbers that a program reads at once
 CHANNELS = 32  # of a program of batch norm: a line of the cache, and enough programs for all processors of a GPU
-LARGE = 8192  # numbers from which on a program gets more threads
+LARGE = 8192  # least numbers for a program to get more threads
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Grouping:
 
 
 class Moments(NamedTuple):
-    """The mean and the variance by which numbers were normalised, [U, C] of each unit's channels.
+    """The mean and the variance that normalised numbers, [U, C] of each unit's channels.
 
     A unit is an image in group norm, and all images of a client in batch norm.
     """
