@@ -205,7 +205,7 @@ REFUSED = {
     "no scale": ({"devices": {"cpu_hz": {"fedscale": "FILE"}}}, CAPACITY, r"needs either median .* or cycles"),
     "backwards": (TRACE, BACKWARDS, r"client 1: is present from 5 s to 4 s: must have 0 <= beginning <= end"),
     "speeds for presence": (TRACE, CAPACITY, r"client 1: has no active, inactive, finish_time: is it another format\?"),
-    "never ready": (PHONES, {"1": FLASH["1"]}, r"no phone has a recording in which it is ever ready"),
+    "never ready": (PHONES, {"1": FLASH["1"]}, r"no phone has a recording where it is ever ready"),
     "needs of timers": (PHONES | {"churn": PHONES["churn"] | {"needs": ["wifi"]}}, TIMERS, r"leave needs out"),
 }
 

@@ -28,7 +28,7 @@ rounds_are_unplanned = either(
     (averages_nothing, splits_model, rounds_overlap, app_drives_rounds),
 )
 rounds_train_several_models = either(
-    "the policy has rounds in which not all participants train one model together",
+    "the policy has rounds where not all participants train one model together",
     (averages_nothing, rounds_overlap, has_edge_models, splits_model),
 )
 updates_stay_apart = either(

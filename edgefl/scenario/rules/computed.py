@@ -130,7 +130,7 @@ def _remedies_of_distances(scenario: Sections) -> Iterator[str]:
     propagation = scenario.radio.propagation
     nearest_m, farthest_m, carrier_hz, bs_height_m, heights_m = _paths(scenario, propagation)
     near_m, far_m = propagation.strictest_range_m(carrier_hz, bs_height_m, heights_m)
-    changes = []  # of the cells, all of which are needed
+    changes = []  # of the cells; all are needed
     possible = True
     if nearest_m < near_m:
         in_hexagons = cells.layout == "hexagonal" and not cells.has_one_cell and scenario.mobility.keeps_to_hexagons

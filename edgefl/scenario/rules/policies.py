@@ -53,7 +53,7 @@ REDIVISION = (
     ),
     features.REDIVISION.excludes(
         features.SEVERAL_MODELS,
-        "needs rounds in which all train one model, but under the policy {policy} they do not",
+        "needs rounds where all train one model, but under the policy {policy} they do not",
     ),
     features.DEVICE_STATES.excludes(
         features.REDIVISION,

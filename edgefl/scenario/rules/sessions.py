@@ -79,7 +79,7 @@ SELECTION = (
     # Polled losses belong to the model that the round then trains, so there must be one model for all.
     features.MODEL_POLLS.excludes(
         features.SEVERAL_MODELS,
-        "polls devices, which needs rounds in which all train one model, but under the policy {policy} they do not",
+        "polls devices, which needs rounds where all train one model, but under the policy {policy} they do not",
     ),
 )
 

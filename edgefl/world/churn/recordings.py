@@ -94,7 +94,7 @@ def read_flash(path: Path, needs: Collection[str] | None = None) -> Recordings:
         if recording is not None:
             recordings.append(recording)
     if not recordings:
-        text = f"{path}: no phone has a recording in which it is ever ready"
+        text = f"{path}: no phone has a recording where it is ever ready"
         if damaged:
             text = f"{text}; {len(damaged)} are damaged: {damaged[0]}"
         raise InputError(text)

@@ -55,7 +55,7 @@ def figure(run: Run, panels: Sequence[Panel]) -> Figure:
 
 
 def line(run: Run, time_s: Floats, values: Floats, name: str, colour: str, most: int = MOST_LINE_POINTS) -> Figure:
-    """Return a line through values [n] at times [n], of which it draws at most ``most``, evenly picked.
+    """Return a line through at most ``most`` of the values [n] at times [n], evenly picked.
 
     A value that is not finite breaks the line.
     """
