@@ -85,6 +85,11 @@ def test_runs_on_one_law_differ_by_less_than_its_error():
     assert all("less than the model may be wrong by" in text for text in error_margins.sentences(same, []))
 
 
+def test_totals_that_are_the_same_are_not_compared():
+    sides = [Side(name, [run("synchronous").as_run()]) for name in ("one", "other")]
+    assert error_margins.sentences(sides, []) == []
+
+
 def test_seeds_widen_the_margin():
     def runs(policy):
         server = {"participants": 6, **POLICIES[policy]}

@@ -19,6 +19,7 @@ from edgefl.world.devices_section import Devices
 from edgefl.world.error_draws import COVERAGE, DRAWS, ErrorDraws, interval
 from edgefl.world.held_out import LinkErrors
 
+SAME = 5e-4  # relative: less is not told
 TITLE = f"Margins of error ({percent(COVERAGE)}, by the errors of laws on held-out numbers, and by seeds)"
 
 
@@ -53,7 +54,8 @@ def drawn(run: Run) -> DrawnTotals | None:
 def sentences(sides: Sequence[Side], accuracies: Sequence[float]) -> list[str]:
     """Return how much more or less time and energy each side takes than the first, with margins of error.
 
-    They hold for the highest accuracy that all runs reached, or else for whole runs; none for runs without error bars.
+    They hold for the highest accuracy that all runs reached, or else for whole runs; none for runs without error bars,
+    or for totals that are the same.
     """
     totals = [[drawn(run) for run in side.runs] for side in sides]
     if any(of_run is None for of_side in totals for of_run in of_side):
@@ -72,7 +74,9 @@ def sentences(sides: Sequence[Side], accuracies: Sequence[float]) -> list[str]:
             for of_side, until in zip(totals, rounds, strict=True)
         ]
         for side, own in zip(sides[1:], others, strict=True):
-            found.append(_sentence(side, sides[0], own / reference, f"{quantity.partition('_')[0]} {goal}"))
+            ratios = own / reference
+            if np.abs(ratios - 1).max() > SAME:
+                found.append(_sentence(side, sides[0], ratios, f"{quantity.partition('_')[0]} {goal}"))
     return found
 
 
