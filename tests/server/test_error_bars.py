@@ -75,7 +75,7 @@ def test_tables_summary_and_comparison_draw_the_same(policy):
 def test_runs_on_one_law_differ_by_less_than_its_error():
     quick, slow = run("synchronous"), run("synchronous", cpu_hz={"lognormal": [15.0, 0.5]})
     sides = [Side("quick", [quick.as_run()]), Side("slow", [slow.as_run()])]
-    time, _ = error_margins.sentences(sides, [])
+    time, *_ = error_margins.sentences(sides, [])
     assert time.startswith("slow takes ")
     assert "more time in all than quick" in time
     # All of the difference is computing, whose law both have: it is known much better than either time.
