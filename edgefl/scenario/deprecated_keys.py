@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 ABSENT = object()
 
 
-def renamed(raw: Mapping[str, Any], source: Source) -> Mapping[str, Any]:
+def renamed(raw: dict[str, Any], source: Source) -> dict[str, Any]:
     """Return a scenario's keys with new names instead of deprecated ones; the source has the lines of both.
 
     Raises:
