@@ -85,8 +85,11 @@ def test_runs_on_one_law_differ_by_less_than_its_error():
     assert all("less than the model may be wrong by" in text for text in error_margins.sentences(same, []))
 
 
-def test_totals_that_are_the_same_are_not_compared():
+def test_errors_that_cancel_leave_no_margin():
     sides = [Side(name, [run("synchronous").as_run()]) for name in ("one", "other")]
+    assert error_margins.sentences(sides, []) == []
+    power = {"power": HELD_OUT["power"]}
+    sides = [Side(str(hz), [run("synchronous", power, cpu_hz=hz).as_run()]) for hz in (1e6, 2e6)]
     assert error_margins.sentences(sides, []) == []
 
 

@@ -19,7 +19,7 @@ from edgefl.world.devices_section import Devices
 from edgefl.world.error_draws import COVERAGE, DRAWS, ErrorDraws, interval
 from edgefl.world.held_out import LinkErrors
 
-SAME = 5e-4  # relative: less is not told
+NARROWEST = 5e-4  # margin that is told: errors that both sides share may cancel
 TITLE = f"Margins of error ({percent(COVERAGE)}, by the errors of laws on held-out numbers, and by seeds)"
 
 
@@ -55,7 +55,7 @@ def sentences(sides: Sequence[Side], accuracies: Sequence[float]) -> list[str]:
     """Return how much more or less time and energy each side takes than the first, with margins of error.
 
     They hold for the highest accuracy that all runs reached, or else for whole runs; none for runs without error bars,
-    or for totals that are the same.
+    or where the errors of both sides cancel.
     """
     totals = [[drawn(run) for run in side.runs] for side in sides]
     if any(of_run is None for of_side in totals for of_run in of_side):
@@ -75,7 +75,7 @@ def sentences(sides: Sequence[Side], accuracies: Sequence[float]) -> list[str]:
         ]
         for side, own in zip(sides[1:], others, strict=True):
             ratios = own / reference
-            if np.abs(ratios - 1).max() > SAME:
+            if np.ptp(ratios) > NARROWEST:
                 found.append(_sentence(side, sides[0], ratios, f"{quantity.partition('_')[0]} {goal}"))
     return found
 
