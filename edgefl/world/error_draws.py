@@ -6,15 +6,13 @@ law prices, so that all devices of a profile err together, in all runs.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 from zlib import crc32
 
 import numpy as np
 
-from edgefl.core.arrays import Floats
+from edgefl.core.arrays import Bools, Floats
 from edgefl.core.streams import Streams
-from edgefl.records.columns import ENERGY_COLUMNS
 from edgefl.records.statuses import LATE, NOT_CHOSEN, OUT_OF_MEMORY
 from edgefl.world.devices_section import Devices
 from edgefl.world.held_out import DeviceErrors, HeldOutError, LinkErrors, NetworkKind
@@ -56,16 +54,28 @@ def _missing(what: str, errors: Sequence[HeldOutError | None], names: Sequence[s
     return [f"{what} of {', '.join(lacking)}"] if lacking else []
 
 
-@dataclass
-class _Moments:
-    """Sums and ends over the participations of a round."""
+class _Participations:
+    """Participations [n] as columns of devices.csv, and their sums over groups of devices."""
 
-    end_s: Floats | float = 0.0  # [draws] of the last one, since the round began
-    recorded_end_s: float = 0.0
-    longer_s: Floats | float = 0.0  # [draws] by how much all together are longer than recorded
-    busy_s: float = 0.0  # of all together, as recorded
-    active_j: Floats | float = 0.0  # [draws] besides waiting
-    idle_j: Floats | float = 0.0  # [draws] of waiting, in a round as long as recorded
+    def __init__(self, devices: Mapping[str, Any], groups_end: Sequence[int]) -> None:
+        self._devices = devices
+        self._groups = len(groups_end)
+        self.group = np.searchsorted(groups_end, devices["device"], side="right")
+        self.completed: Bools = ~np.isin(devices["status"], CUT_SHORT)
+        self.busy_s = np.asarray(sum(self.column(name) for name in PHASES))
+
+    def counted(self, *, has_deadline: bool) -> Bools:
+        """Return those [n] that the round may have waited for; what a policy cuts short does not hold up the others."""
+        others = (*NOT_CHOSEN, UNFINISHED) if has_deadline else (*NOT_CHOSEN, UNFINISHED, LATE)
+        return ~np.isin(self._devices["status"], others)
+
+    def column(self, name: str) -> Floats:
+        """Return a column [n]; zeros for one that the run does not have."""
+        return np.asarray(np.nan_to_num(self._devices.get(name, np.zeros(len(self.group)))))
+
+    def sums(self, name: str, rows: Bools | slice = slice(None)) -> Floats:
+        """Return the sums [groups] of some rows of a column."""
+        return np.bincount(self.group[rows], self.column(name)[rows], self._groups).astype(np.float64)
 
 
 class ErrorDraws:
@@ -102,8 +112,9 @@ class ErrorDraws:
             [_factors(f"computing {law}", error) for law, error in zip(sources, of_compute, strict=True)]
         )
         self._power = np.array([_factors(f"power {law}", error) for law, error in zip(sources, of_power, strict=True)])
-        self._down = _factors("downlink", link.downlink)
-        self._up = _factors("uplink", link.uplink)
+        # One link for all groups
+        self._down = np.broadcast_to(_factors("downlink", link.downlink), self._compute.shape)
+        self._up = np.broadcast_to(_factors("uplink", link.uplink), self._compute.shape)
 
     @property
     def of_time(self) -> bool:
@@ -125,45 +136,45 @@ class ErrorDraws:
             since_s: when it began.
             devices: the participations [n] that ended in it, as columns of devices.csv.
         """
-        moments = _Moments()
-        for rows in np.array_split(np.arange(len(devices["device"])), len(devices["device"]) // AT_ONCE + 1):
-            self._add(moments, since_s, {name: np.asarray(cells)[rows] for name, cells in devices.items()})
-        if self.order == "in_turn":
-            drawn_s = duration_s + moments.longer_s
-        elif self.order == "overlapping":
-            drawn_s = duration_s * (1 + moments.longer_s / max(moments.busy_s, TINY))
-        else:
-            drawn_s = duration_s + moments.end_s - moments.recorded_end_s
-        drawn_s = np.broadcast_to(np.clip(drawn_s, 0.0, max(duration_s, self._deadline_s)), DRAWS)
-        return drawn_s, moments.active_j + moments.idle_j * drawn_s / max(duration_s, TINY)
-
-    def _add(self, moments: _Moments, since_s: float, devices: Mapping[str, Any]) -> None:
-        """Add participations [n], of a round that began at `since_s`."""
-        phases_s = {name: np.nan_to_num(devices[name]) for name in PHASES if name in devices}
-        busy_s = np.asarray(sum(phases_s.values()))
-        ends_s = devices["start_s"] - since_s + busy_s
-        status = devices["status"]
-        counted = ~np.isin(status, (*NOT_CHOSEN, UNFINISHED))
-        if not np.isfinite(self._deadline_s):  # what a policy cuts short does not hold up the others
-            counted &= status != LATE
-        completed = ~np.isin(status, CUT_SHORT)[:, None]
-        group = np.searchsorted(self._groups_end, devices["device"], side="right")
-        compute = np.where(completed, self._compute[group], 1.0)
-        down = np.where(completed, self._down, 1.0)
-        up = np.where(completed, self._up, 1.0)
+        parts = _Participations(devices, self._groups_end)
+        lasting = parts.counted(has_deadline=bool(np.isfinite(self._deadline_s)))
         longer_s = (
-            phases_s["download_s"][:, None] * (down - 1)
-            + phases_s["compute_s"][:, None] * (compute - 1)
-            + phases_s["upload_s"][:, None] * (up - 1)
+            parts.sums("download_s", lasting & parts.completed) @ (self._down - 1)
+            + parts.sums("compute_s", lasting & parts.completed) @ (self._compute - 1)
+            + parts.sums("upload_s", lasting & parts.completed) @ (self._up - 1)
         )
-        if counted.any():
-            moments.end_s = np.maximum(moments.end_s, (ends_s[:, None] + longer_s)[counted].max(axis=0))
-            moments.recorded_end_s = max(moments.recorded_end_s, ends_s[counted].max())
-            moments.longer_s = moments.longer_s + longer_s[counted].sum(axis=0)
-            moments.busy_s += busy_s[counted].sum()
-        joules = {name: np.nan_to_num(devices[name])[:, None] for name in ENERGY_COLUMNS if name in devices}
-        active_j = joules["rx_energy_j"] * down + joules["cpu_energy_j"] * compute + joules["tx_energy_j"] * up
-        active_j = active_j + joules.get("setup_energy_j", 0.0)
-        power = self._power[group]
-        moments.active_j = moments.active_j + (active_j * power).sum(axis=0)
-        moments.idle_j = moments.idle_j + (joules["idle_energy_j"] * power).sum(axis=0)
+        drawn_s = np.full(DRAWS, duration_s)
+        if self.order == "in_turn":
+            drawn_s = duration_s + longer_s
+        elif self.order == "overlapping":
+            drawn_s = duration_s * (1 + longer_s / max(parts.busy_s[lasting].sum(), TINY))
+        elif self.of_time and lasting.any():
+            ends_s = devices["start_s"] - since_s + parts.busy_s
+            drawn_s = duration_s + self._last_s(parts, ends_s, lasting) - ends_s[lasting].max()
+        drawn_s = np.clip(drawn_s, 0.0, max(duration_s, self._deadline_s))
+        return drawn_s, self._joules(parts, drawn_s / max(duration_s, TINY))
+
+    def _last_s(self, parts: _Participations, ends_s: Floats, lasting: Bools) -> Floats:
+        """Return when the last of some participations ends [draws]; without errors they end at `ends_s` [n]."""
+        last_s = np.full(DRAWS, -np.inf)
+        rows = np.flatnonzero(lasting)
+        for some in np.array_split(rows, len(rows) // AT_ONCE + 1):
+            group = parts.group[some]
+            longer_s = (
+                parts.column("download_s")[some, None] * (self._down[group] - 1)
+                + parts.column("compute_s")[some, None] * (self._compute[group] - 1)
+                + parts.column("upload_s")[some, None] * (self._up[group] - 1)
+            )
+            longer_s[~parts.completed[some]] = 0.0
+            last_s = np.maximum(last_s, (ends_s[some, None] + longer_s).max(axis=0))
+        return last_s
+
+    def _joules(self, parts: _Participations, longer: Floats) -> Floats:
+        """Return the energy of a round [draws], which lasts so many times as long [draws]."""
+        joules = parts.sums("idle_energy_j") @ (self._power * longer)
+        joules += parts.sums("setup_energy_j") @ self._power
+        factors = {"rx_energy_j": self._down, "cpu_energy_j": self._compute, "tx_energy_j": self._up}
+        for name, of_law in factors.items():
+            joules += parts.sums(name, parts.completed) @ (self._power * of_law)
+            joules += parts.sums(name, ~parts.completed) @ self._power
+        return np.asarray(joules)
