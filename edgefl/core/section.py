@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from argparse import Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import is_dataclass
 from types import SimpleNamespace, UnionType
 from typing import Annotated, Any, ClassVar, Union, get_args, get_origin
@@ -266,7 +266,7 @@ def _fitted(value: Any, annotation: Any) -> Any:
 
 def _alternative(value: Any, choices: Iterable[Any]) -> Any:
     """Return which of several types a list or a float is meant as; None if that is ambiguous or unknown."""
-    plain = [_without_metadata(choice) for choice in choices]
+    plain = list(_plain_types(choices))
     if isinstance(value, float):
         suitable = [int] if int in plain and float not in plain else []
     else:
@@ -274,6 +274,16 @@ def _alternative(value: Any, choices: Iterable[Any]) -> Any:
     if len(suitable) != 1:
         return None
     return suitable[0]
+
+
+def _plain_types(choices: Iterable[Any]) -> Iterator[Any]:
+    """Yield the types of a union, those of unions in it included, without their metadata."""
+    for choice in choices:
+        plain = _without_metadata(choice)
+        if get_origin(plain) in {Union, UnionType}:
+            yield from _plain_types(get_args(plain))
+        else:
+            yield plain
 
 
 def _without_metadata(annotation: Any) -> Any:

@@ -60,8 +60,8 @@ def _namesake() -> dict[str, str]:
     found = _version("edgefl")
     if DISTRIBUTION == "edgefl" or found == "not installed":
         return {}
-    remedy = f"pip uninstall edgefl {DISTRIBUTION}, then pip install {DISTRIBUTION}"
-    return {"warning": f"another project, edgefl {found}, is installed over the same files: {remedy}"}
+    remedy = f"uninstall both, then pip install {DISTRIBUTION}"
+    return {"warning": f"another project, edgefl {found}, has written over the same files: {remedy}"}
 
 
 def _version(package: str) -> str:

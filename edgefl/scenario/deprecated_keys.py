@@ -37,7 +37,7 @@ def renamed(raw: dict[str, Any], source: Source) -> dict[str, Any]:
         text = f"is called {row['new']} now: write that, as edgefl {row['removed_in']} will no longer read {row['old']}"
         log.warning("%s", source.fault(old, text))
         raw = replaced(_without(raw, old), tuple(map(str, new)), value, str(source.name))
-        source.rename(old, new)
+        source.moved(old, new)
     return raw
 
 

@@ -34,7 +34,7 @@ class Source:
     overrides: dict[tuple[str, ...], str] = field(default_factory=dict)  # where each overriding value was given
     presets: dict[str, str] = field(default_factory=dict)  # by section
 
-    def rename(self, old: KeyPath, new: KeyPath) -> None:
+    def moved(self, old: KeyPath, new: KeyPath) -> None:
         """Let faults of a key and of those in it stand where they do under its old name."""
         for path, line in list(self.lines.items()):
             if path[: len(old)] == old:

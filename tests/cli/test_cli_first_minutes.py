@@ -81,8 +81,8 @@ def test_doctor_notices_the_other_project_of_this_name(monkeypatch):
     assert "warning" not in doctor.examine()["versions"]
     monkeypatch.setattr(doctor, "version", lambda _: "0.0.1")
     assert doctor.examine()["versions"]["warning"] == (
-        "another project, edgefl 0.0.1, is installed over the same files: "
-        "pip uninstall edgefl edgefl-emulator, then pip install edgefl-emulator"
+        "another project, edgefl 0.0.1, has written over the same files: "
+        "uninstall both, then pip install edgefl-emulator"
     )
 
 

@@ -19,11 +19,9 @@ from edgefl.world.mobility import Area
 PACKAGE = Path(edgefl.__file__).parent
 READS_OTHERWISE = {
     "api.py",  # edgefl's own results
-    "cli/common.py",  # a table of edgefl itself
+    "core/words.py",  # tables of edgefl itself
     "learning/datasets/ag_news.py",  # a published file without a header
     "learning/datasets/movielens.py",  # a published file
-    "records/columns.py",  # tables of edgefl itself
-    "records/quantities.py",
 }
 READS_CSV = {"reader", "DictReader", "Sniffer", "read_csv", "read_table", "loadtxt", "genfromtxt", "fromregex"}
 
