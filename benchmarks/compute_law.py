@@ -77,7 +77,7 @@ def fitted(left_out=(), counts=COUNTS):
 def scale(board, law, small, counts=COUNTS):
     """Return how many times longer a board takes than a law says.
 
-    The Pi 5 is compared by ResNet-18; the Pi 3, of which there are no steps on large images, by some networks on small
+    The Pi 5 is compared by ResNet-18. The Pi 3 has no steps on large images: it is compared by some networks on small
     ones.
     """
     if board == FITTED:
@@ -133,7 +133,7 @@ def share_of_groups(passes):
 
 
 def share_of_step(part, of_groups):
-    """Return the share of a step, of which groups have a part, that a pass without gradients takes."""
+    """Return the share of a step that a pass without gradients takes, where groups have a part of that step."""
     return (1 - part) / PASSES + part * of_groups
 
 

@@ -88,11 +88,11 @@ def estimate(values: Floats, bounds: Floats | None = None) -> SeedEstimate:
     return SeedEstimate(n, reached, mean, std, half, median, above)
 
 
-def half_interval(std: float, n: int) -> float:
+def half_interval(std: float, n: int, confidence: float = CONFIDENCE) -> float:
     """Return half the confidence interval of the mean of n numbers with this standard deviation."""
     from scipy.special import stdtrit  # scipy.stats would take much longer to import
 
-    return float(stdtrit(n - 1, (1 + CONFIDENCE) / 2) * std / math.sqrt(n))
+    return float(stdtrit(n - 1, (1 + confidence) / 2) * std / math.sqrt(n))
 
 
 def _median(values: Floats, bounds: Floats) -> tuple[float, float]:

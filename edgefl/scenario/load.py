@@ -117,8 +117,9 @@ def changed(scenario: Scenario, overrides: Sequence[str | Override], access: Acc
         InputError: one finished line for every fault.
     """
     for keys, _, where in (item if isinstance(item, Override) else parse_override(item) for item in overrides):
-        if keys[-1] == "preset":
-            text = "a loaded scenario has the keys of its preset already: set the keys, or the preset before loading"
+        key = keys[-1]
+        if key in {"preset", "profile"}:
+            text = f"a loaded scenario has the keys of its {key} already: set the keys, or the {key} before loading"
             raise InputError(f"{where}: {'.'.join(keys)}: {text}")
     return load(content(scenario), overrides, access)
 

@@ -75,6 +75,7 @@ def test_rows_left_out_do_not_move_the_fit_that_predicts_them(tmp_path):
     assert step_s == pytest.approx(rows[0]["seconds"] / 10 * 5 / 4)
 
 
+@pytest.mark.oracle
 def test_errors_of_networks_left_out_become_the_profiles(tmp_path):
     path = tmp_path / "log.csv"
     rows = training(LAW, networks(9), rounds="12")
@@ -99,6 +100,7 @@ def test_errors_of_networks_left_out_become_the_profiles(tmp_path):
     assert yaml.safe_load(found.profiles["profile.yaml"])["source"] == "log.csv: pi"
 
 
+@pytest.mark.oracle
 def test_profile_of_each_type_is_read_by_a_group(tmp_path):
     rows = training(LAW, networks(4), rounds="12")
     rows += [row | {"device": "a b/c", "seconds": 2 * row["seconds"]} for row in rows]

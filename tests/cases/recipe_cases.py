@@ -108,7 +108,7 @@ def with_divergence(rows, *keys):
 
 
 def run_with_table(folder, name, header, rows):
-    """A finished run of which there is one table."""
+    """A finished run that has only one table."""
     with (folder / name).open("w", newline="") as file:
         csv.writer(file).writerows([header, *rows])
     return FinishedRun(folder)

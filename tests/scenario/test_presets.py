@@ -162,6 +162,8 @@ def test_changing_the_preset_of_a_loaded_scenario_is_refused():
 
     with pytest.raises(InputError, match="has the keys of its preset already"):
         changed(load({"radio": {"preset": "nr"}}), ["radio.preset=lte"])
+    with pytest.raises(InputError, match="has the keys of its profile already"):
+        changed(load({}), ["devices.profile=mine.yaml"])
 
 
 # What the numbers mean.

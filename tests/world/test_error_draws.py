@@ -105,8 +105,9 @@ def test_link_errors_and_many_participations_at_once(monkeypatch):
     assert np.corrcoef(whole[0], draws(link=link).of_round(13.0, 0.0, rows(7))[0])[0, 1] < 0.9
 
 
+@pytest.mark.oracle
 def test_stated_share_of_new_measurements_lies_inside():
-    """Worlds whose law misses by a normal error, of which a calibration knows only six."""
+    """Worlds whose law misses by normal errors; a calibration knows only six of them."""
     random = np.random.default_rng(1)
     inside = []
     for _ in range(300):

@@ -7,12 +7,11 @@ from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, TIME, Unit, as_number, d
 from edgefl.results.progress import TIME_LEFT
 from edgefl.results.report.comparison.pooled_seeds import PooledRuns, main_results
 from edgefl.results.report.shared import describe
-from edgefl.results.report.shared.error_bars import bar
+from edgefl.results.report.shared.error_bars import bar_text
 from edgefl.results.report.shared.read import Run, energy_of, reached
 from edgefl.results.report.shared.style import StyledRun
 from edgefl.results.report.shared.tables import NOT_REACHED, Cell, table
 from edgefl.results.report.shared.templates import Html, macro, render
-from edgefl.world.error_draws import COVERAGE
 
 TILES_IN_A_ROW = 6
 NAMES = ("name", "label")  # keys that only say what a run is called
@@ -38,8 +37,8 @@ def tiles(run: Run) -> Html:
     energy_j = run.total("energy_j")
     candidates = [
         _result_tile(run),
-        Tile("Virtual time", [quantity(time_s, TIME)], _per_round(run, "time_s", TIME)),
-        Tile(energy_of([run]).capitalize(), [quantity(energy_j, ENERGY)], _per_round(run, "energy_j", ENERGY)),
+        Tile("Virtual time", [quantity(time_s, TIME)], _note_of_total(run, "time_s", TIME)),
+        Tile(energy_of([run]).capitalize(), [quantity(energy_j, ENERGY)], _note_of_total(run, "energy_j", ENERGY)),
         *_more_tiles(run),
         Tile("Rounds", [f"{run.length:,}"], _stopped(run) + _extra_rounds(run) + _traffic(run)),
     ]
@@ -94,12 +93,11 @@ def _result_tile(run: Run) -> Tile | None:
     return Tile("Final test loss", [digits(loss)], "after the last round")  # of a regression
 
 
-def _per_round(run: Run, name: str, units: Sequence[Unit]) -> str:
+def _note_of_total(run: Run, name: str, units: Sequence[Unit]) -> str:
     """Return the error bar of a total, or without one its mean over rounds."""
     value = run.total(name)
-    ends = bar(run.summary, name)
-    if ends is not None:
-        return f"{percent(COVERAGE)}: {quantity(ends[0], units)} to {quantity(ends[1], units)}"
+    if text := bar_text(run.summary, name, units):
+        return text
     if value is None or not run.length:
         return ""
     return f"{quantity(value / run.length, units)} a round"
@@ -146,11 +144,8 @@ def _target_tile(target: Mapping[str, Any]) -> Tile:
         return Tile(title, [NOT_REACHED], "", "target missed")
     time = quantity(target.get("time_s"), TIME)
     energy = quantity(target.get("energy_j"), ENERGY)
-    notes = [f"round {quantity(target['round'])}"]
-    ends = bar(target, "time_s")
-    if ends is not None:
-        notes.append(f"{percent(COVERAGE)}: {quantity(ends[0], TIME)} to {quantity(ends[1], TIME)}")
-    return Tile(title, [time, energy], ", ".join(notes), "target")
+    notes = [f"round {quantity(target['round'])}", bar_text(target, "time_s", TIME)]
+    return Tile(title, [time, energy], ", ".join(filter(None, notes)), "target")
 
 
 def runs_table(runs: Sequence[StyledRun]) -> Html:

@@ -9,7 +9,7 @@ from edgefl.core.units import ENERGY, NO_NUMBER, TIME, as_number, digits, percen
 from edgefl.records.columns import ROUND_COLUMNS
 from edgefl.results.report.run import plausibility, wasted_energy
 from edgefl.results.report.shared import describe
-from edgefl.results.report.shared.error_bars import ENDS, bar, with_bar
+from edgefl.results.report.shared.error_bars import ENDS, with_bar
 from edgefl.results.report.shared.read import Run, energy_of, reached
 from edgefl.results.report.shared.style import StyledRun
 from edgefl.results.report.shared.tables import NOT_REACHED, number_or_dash
@@ -72,8 +72,8 @@ def _totals(run: Run, energy_name: str) -> Facts:
             continue
         title = energy_name if one.name == "energy_j" else one.title
         facts[title] = one.text(value)
-        if one.name in ENDS and bar(run.summary, one.name):
-            facts[title] = with_bar(run.summary, one.name, one.units)
+        if one.name in ENDS:
+            facts[title] = with_bar({one.name: value, **run.summary}, one.name, one.units)
         for term, column in zip(one.terms, one.sums, strict=False):
             facts[f"{title}, {term}"] = quantity(run.sum(column), one.units)
     if kept := describe.best_model(run):

@@ -23,13 +23,19 @@ def bar(costs: Mapping[str, Any], name: str) -> tuple[float, float] | None:
     return low, high
 
 
-def with_bar(costs: Mapping[str, Any], name: str, units: Sequence[Unit]) -> str:
-    """Return a time or an energy with its bar: ``12.1 min (90 %: 10.4 min to 14.9 min)``."""
-    value = quantity(costs.get(name), units)
+def bar_text(costs: Mapping[str, Any], name: str, units: Sequence[Unit]) -> str:
+    """Return a bar such as ``90 %: 10.4 min to 14.9 min``; an empty text without one."""
     ends = bar(costs, name)
     if ends is None:
-        return value
-    return f"{value} ({percent(COVERAGE)}: {quantity(ends[0], units)} to {quantity(ends[1], units)})"
+        return ""
+    return f"{percent(COVERAGE)}: {quantity(ends[0], units)} to {quantity(ends[1], units)}"
+
+
+def with_bar(costs: Mapping[str, Any], name: str, units: Sequence[Unit]) -> str:
+    """Return a time or an energy with its bar, if it has one: ``12.1 min (90 %: 10.4 min to 14.9 min)``."""
+    value = quantity(costs.get(name), units)
+    text = bar_text(costs, name, units)
+    return f"{value} ({text})" if text else value
 
 
 def sentence(run: Run) -> str:

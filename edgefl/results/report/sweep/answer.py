@@ -20,6 +20,7 @@ from edgefl.results.report.sweep.measures import (
 )
 from edgefl.results.report.sweep.study import Study
 from edgefl.results.report.why.sentences import listed
+from edgefl.results.statistics import half_interval
 from edgefl.world.error_draws import COVERAGE
 
 
@@ -66,10 +67,7 @@ def _bar_sentences(study: Study, column: EstimateColumn, point: int) -> list[str
         return []
     of_seeds = 0.0
     if len(values) > 1:
-        from scipy.special import stdtrit  # scipy.stats would take much longer to import
-
-        spread = np.std(values, ddof=1) / np.sqrt(len(values))
-        of_seeds = float(stdtrit(len(values) - 1, (1 + COVERAGE) / 2) * spread)
+        of_seeds = half_interval(float(np.std(values, ddof=1)), len(values), COVERAGE)
     # Errors of laws and chance are independent.
     least = quantity(mean - np.hypot(mean - low, of_seeds), column.measure.units)
     most = quantity(mean + np.hypot(high - mean, of_seeds), column.measure.units)
