@@ -1,14 +1,11 @@
 """Antennas of base stations: one file a pattern; `base.py` says how to write one."""
 
-from edgefl.core.catalogue import Catalogue
+from edgefl.core.catalogue import Catalogue, members_of
 from edgefl.world.antennas.base import Antenna
 
 ANTENNAS: Catalogue[Antenna] = Catalogue(
     noun="antenna",
-    members={
-        "omni": "edgefl.world.antennas.omni:Omni",
-        "tr38901": "edgefl.world.antennas.tr38901:Tr38901",
-    },
+    members=members_of(__file__),
     base=Antenna,
     kind="antenna",
 )

@@ -6,7 +6,7 @@ To write an antenna:
    line of its docstring, which names the source, is what `edgefl list antenna` prints.
 2. `pattern_dbi`, from the angles, and the flag `directional` if it differs. The formula itself belongs into
    `channel/antenna.py`.
-3. One line in the table of contents (`__init__.py`), one test in `tests/world/test_antennas.py`, one row in
+3. One line in the table of contents (`members.csv`), one test in `tests/channel/test_channel_antenna.py`, one row in
    `docs/channel/antennas.md`.
 """
 

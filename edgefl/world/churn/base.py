@@ -8,7 +8,7 @@ To write a churn model:
    (`alternating.py`) if each device's next change follows from its changes before. Presence is a function of (device,
    time): it depends neither on the population nor on earlier questions.
 3. `check`, and the flags that differ.
-4. One line in the table of contents (`__init__.py`), one test in `tests/world/`, one row in `docs/churn.md`.
+4. One line in the table of contents (`members.csv`), one test in `tests/world/`, one row in `docs/churn.md`.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
 """Clock rules (dynamic voltage and frequency scaling): one file a rule; `base.py` says how to write one."""
 
-from edgefl.core.catalogue import Catalogue
+from edgefl.core.catalogue import Catalogue, members_of
 from edgefl.world.dvfs.base import Dvfs, Work
 
 DVFS: Catalogue[Dvfs] = Catalogue(
     noun="clock rule",
-    members={
-        "fixed": "edgefl.world.dvfs.fixed:FixedClock",
-        "deadline": "edgefl.world.dvfs.deadline:DeadlineClock",
-    },
+    members=members_of(__file__),
     base=Dvfs,
     kind="dvfs",
 )

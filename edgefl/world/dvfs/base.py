@@ -7,7 +7,7 @@ To write a clock rule:
 2. `clock_hz`, from what the device knows at that moment (`Work`), and the flags that differ. Time and energy follow
     from
    the clock in `edgefl/world/compute.py`.
-3. One line in the table of contents (`__init__.py`), one test in `tests/world/test_dvfs.py`, one row in
+3. One line in the table of contents (`members.csv`), one test in `tests/world/test_dvfs.py`, one row in
    `docs/devices.md`.
 """
 

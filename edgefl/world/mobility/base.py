@@ -8,7 +8,7 @@ To write a mobility model:
 2. `track`, which returns a subclass of `Track`, or of `Legs` (`legs.py`) if devices move straight on between corners. A
    position must depend neither on earlier questions nor on the number of devices: every draw is keyed by its device.
 3. `check`, and the flags that differ.
-4. One line in the table of contents (`__init__.py`), one test in `tests/world/test_mobility.py`, one row in
+4. One line in the table of contents (`members.csv`), one test in `tests/world/test_mobility.py`, one row in
    `docs/mobility.md`.
 """
 

@@ -1,14 +1,11 @@
 """Uplink power controls: one file a rule; `base.py` says how to write one."""
 
-from edgefl.core.catalogue import Catalogue
+from edgefl.core.catalogue import Catalogue, members_of
 from edgefl.world.power_control.base import PowerControl, Uplinks
 
 POWER_CONTROLS: Catalogue[PowerControl] = Catalogue(
     noun="power control",
-    members={
-        "full": "edgefl.world.power_control.full:FullPower",
-        "open_loop": "edgefl.world.power_control.open_loop:OpenLoop",
-    },
+    members=members_of(__file__),
     base=PowerControl,
     kind="power_control",
 )

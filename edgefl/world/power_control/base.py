@@ -7,7 +7,7 @@ To write one:
 2. `transmit_w`, from the devices' `Uplinks`. `edgefl/world/uplink_power_control.py`, which asks it, passes the powers
     on
    to rates, energy and batteries.
-3. One line in the table of contents (`__init__.py`), one test in `tests/world/test_uplink_power_control.py`, one row in
+3. One line in the table of contents (`members.csv`), one test in `tests/world/test_uplink_power_control.py`, one row in
    `docs/channel/power-control.md`.
 """
 
