@@ -1,4 +1,4 @@
-"""The tables of a run as Croissant 1.0 (MLCommons): files with SHA-256, and each column with its type and meaning."""
+"""The tables of a run as Croissant 1.1 (MLCommons): files with SHA-256, and each column with its type and meaning."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
