@@ -2,9 +2,10 @@
 
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from itertools import product
 from math import ceil, inf
@@ -81,21 +82,12 @@ def measure(
             time.sleep(IDLE_S / 10)  # until the first reading
             rows.append((clock(), idle))
             time.sleep(IDLE_S)
-        settings: list[Setting] = []
-        for network in networks:
-            module = network.make()
-            for size, phase in product(network.batch_sizes, (TRAIN, "evaluate")):
-                title = f"{network.name}, batch {size}, {phase}"
-                try:
-                    take = steps_of(module, (size, *network.shape), device, train=phase == TRAIN)
-                    block = Stopwatch(take, clock).settled(seconds)
-                except Exception as error:  # noqa: BLE001 - the user's own code may raise anything
-                    raise InputError(f"--model {title}: {first_line(error)}") from None
-                tell(f"{title}: about {block.step_s:.2g} s a step")
-                steps = ceil(seconds / ROUNDS / block.step_s)
-                row = replace(idle, phase=phase, network=network.name, batch_size=size)
-                row = replace(row, steps=steps, samples=steps * size)
-                settings.append(Setting(title, row, Stopwatch(take, clock), steps))
+        make_steps = partial(steps_of, device=device)
+        settings = [
+            setting
+            for network in networks
+            for setting in _settings_of(network, idle, make_steps, seconds=seconds, tell=tell, clock=clock)
+        ]
         for number, setting in product(range(1, ROUNDS + 1), settings):
             setting.watch.take(1)  # so that caches hold this network
             repeat = setting.watch.timed(setting.steps)
@@ -111,6 +103,31 @@ def measure(
                 tell(f"{setting.title}: {median(times_s):.4g} s a step, ±{spread(times_s) / 2:.1%}")
     done = [replace(row, joules=sampler.joules(began_s, row.seconds)) for began_s, row in rows]
     return done, _throttling(steps_s, seen)
+
+
+def _settings_of(
+    network: Network,
+    idle: LogRow,
+    make_steps: Callable[..., Callable[[int], None]],
+    *,
+    seconds: float,
+    tell: Callable[[str], None],
+    clock: Callable[[], float],
+) -> Iterator[Setting]:
+    """Yield the phases and batch sizes of a network, each with as many steps as take its share of `seconds`."""
+    module = network.make()
+    for size, phase in product(network.batch_sizes, (TRAIN, "evaluate")):
+        title = f"{network.name}, batch {size}, {phase}"
+        try:
+            take = make_steps(module, (size, *network.shape), train=phase == TRAIN)
+            block = Stopwatch(take, clock).settled(seconds)
+        except Exception as error:  # noqa: BLE001 - the user's own code may raise anything
+            raise InputError(f"--model {title}: {first_line(error)}") from None
+        tell(f"{title}: about {block.step_s:.2g} s a step")
+        steps = ceil(seconds / ROUNDS / block.step_s)
+        row = replace(idle, phase=phase, network=network.name, batch_size=size)
+        row = replace(row, steps=steps, samples=steps * size)
+        yield Setting(title, row, Stopwatch(take, clock), steps)
 
 
 def _throttling(steps_s: Mapping[str, Sequence[float]], seen: Mapping[str, Sequence[float]]) -> str:
