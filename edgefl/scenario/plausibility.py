@@ -16,6 +16,7 @@ from edgefl.core.errors import InputError
 from edgefl.core.plugin_import import NotImported
 from edgefl.core.returns import is_trusted
 from edgefl.core.words import words_of
+from edgefl.learning.algorithms.properties import divides_by_lr
 from edgefl.radio.multiple_access import MULTIPLE_ACCESS
 from edgefl.radio.tdd import Tdd
 from edgefl.scenario.sections import Sections
@@ -109,9 +110,13 @@ def check_world(scenario: Sections) -> Warnings:
 
 
 def check_learning_rate(scenario: Sections) -> Warnings:
-    """Warn of a learning rate that trains nothing."""
-    if scenario.training.lr == 0:
+    """Warn of a learning rate that trains nothing, and of moves that are not the rate times gradients."""
+    training = scenario.training
+    if training.lr == 0:
         yield "training.lr: 0 trains nothing: devices return the model that they received"
+    if training.optimizer != "sgd" and divides_by_lr(scenario.algorithm):
+        text = "the algorithm divides moves by the learning rate, which gives gradients only with sgd"
+        yield f"training.optimizer: {text}, not with {training.optimizer}"
 
 
 def check_drift(scenario: Sections) -> Warnings:

@@ -4,6 +4,8 @@ import re
 import tomllib
 from pathlib import Path
 
+import yaml
+
 HOME = Path(__file__).parents[2]
 PACKAGING = HOME / "packaging"
 ENTRY = re.compile(r"([A-Za-z0-9._-]+)==([^ ;]+)( ; [^\\]+)?((?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n")
@@ -49,6 +51,11 @@ def test_the_versions_are_those_of_constraints():
     versions = locked()
     for name, version in pinned.items():
         assert versions[normalised(name)] == version, name
+
+
+def test_the_job_of_kubernetes_names_the_version_of_ray_in_the_image():
+    job = yaml.safe_load((HOME / "docs" / "kubernetes" / "rayjob.yaml").read_text())
+    assert job["spec"]["rayClusterSpec"]["rayVersion"] == locked()["ray"]
 
 
 def test_nothing_that_edgefl_asks_for_is_missing():

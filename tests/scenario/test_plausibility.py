@@ -1,7 +1,10 @@
 """Suspicious values get one warning each, and shipped scenarios none."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import yaml
 
 from edgefl.core.errors import InputError
 from edgefl.reproductions.library import Library
@@ -10,8 +13,6 @@ from edgefl.reproductions.scenarios import scenarios_of
 from edgefl.scenario import load, load_sweep, shipped
 from edgefl.scenario.plausibility import ends_of, expected_numbers, implausible, too_late
 from edgefl.world.antennas.tr38901 import Tr38901
-
-RECEIVES_DBM = {"name": "b", "share": 0.5, "rx_power_w": 23}
 
 
 def control(p0_dbm):
@@ -46,62 +47,17 @@ BORDERS = {
 # These papers give 1e-10 W of noise over the band, which is 44 dB above that of heat.
 NOISY = {"third-party/adaptive-fl-rounds", "third-party/hierfavg-uploads"}
 
-CASES = {
-    "devices.cpu_hz: 1 Hz": {"devices": {"cpu_hz": {"uniform": [1.0, 2e9]}}},
-    "cells.energy: with radio.server_power: per_device": {"cells": {"energy": {"static_w": 112.0, "slope": 2.6}}},
-    "devices.battery.idle_w: stops while a device takes part, and may exceed what it then draws (idle_power_w": {
-        "devices": {"idle_power_w": 0.1, "battery": {"capacity_j": 40e3, "idle_w": {"uniform": [0.05, 0.5]}}}
-    },
-    "devices.battery.idle_w: stops while a device takes part, and may exceed what it then draws (rx_power_w": {
-        "devices": {
-            "idle_power_w": 0.5,
-            "groups": [
-                {"name": "mains", "share": 0.5},
-                {"name": "phones", "share": 0.5, "battery": {"capacity_j": 40e3, "idle_w": 0.5}},
-            ],
-        }
-    },
-    "training.lr: 1000 ": {"training": {"lr": 1000}},
-    "radio.carrier_hz: 3.5 Hz": {
-        "radio": {"carrier_hz": 3.5, "propagation": {"kind": "free_space", "out_of_range": "clamp"}}
-    },
-    "radio.propagation.high_loss: has no effect": {"radio": {"propagation": {"kind": "umi", "high_loss": 0.5}}},
-    "radio.propagation.release: has no effect below": {
-        "radio": {
-            "propagation": {"kind": "umi", "release": 19},
-            "fading": {"kind": "tdl", "delay_spread_ns": 100},
-        }
-    },
-    "radio.site_correlation: has no effect": {"radio": {"site_correlation": 0.5}},
-    "radio.sharing: with radio.uplink: noma and fixed shares": {"radio": {"uplink": "noma"}},
-    "radio.slot_s: 0.5 s is not a slot of NR": {"radio": {"slot_s": 0.5}},
-    "radio.tdd: downlink 0.2 and uplink 0.3 leave 0.5 of the time unused": {"radio": {"tdd": {"downlink": 0.2}}},
-    "devices.rx_power_w: 23 W": {"devices": {"groups": [{"name": "a", "share": 0.5}, RECEIVES_DBM]}},
-}
-LIMITS = [
-    {"devices": {"cpu_hz": 1e6}},
-    {"devices": {"cpu_hz": {"lognormal": [20.5, 0.5]}}},  # has no bounds
-    {"devices": {"idle_power_w": 0.1, "battery": {"capacity_j": 40e3, "base_w": 9.0, "idle_w": 0.1}}},
-    {"cells": {"energy": {"static_w": 112.0, "slope": 2.6}}, "radio": {"server_power": "total"}},
-    {"radio": {"carrier_hz": 6e9, "propagation": {"kind": "umi", "high_loss": 0.5, "release": 19}}},
-    {"radio": {"propagation": {"kind": "umi", "high_loss": 0.5, "walls": "materials"}}},
-    {"radio": {"propagation": {"kind": "umi", "release": 19}, "fading": "tdl"}},  # its delay spreads
-    {"radio": {"uplink": "noma", "sharing": "processor"}},
-    {"radio": {"uplink": "noma"}, "server": {"participants": 1}},
-    *({"radio": {"slot_s": 1e-3 / 2**mu}} for mu in range(7)),
-    {"radio": {"slot_s": 1e-6}},  # as good as none
-    {"radio": {"tdd": {"downlink": 0.2, "uplink": 0.3}}},  # both are meant
-    taps(0.0),  # flat
-]
+SCENARIOS = yaml.safe_load((Path(__file__).parents[1] / "cases" / "implausible.yaml").read_text())
+NUMEROLOGIES = [{"radio": {"slot_s": 1e-3 / 2**mu}} for mu in range(7)]
 
 
-@pytest.mark.parametrize("beginning", CASES)
+@pytest.mark.parametrize("beginning", SCENARIOS["warned"])
 def test_implausible_values_get_one_line_each(beginning):
-    (line,) = implausible(load(CASES[beginning]))
+    (line,) = implausible(load(SCENARIOS["warned"][beginning]))
     assert line.startswith(beginning)
 
 
-@pytest.mark.parametrize("keys", LIMITS)
+@pytest.mark.parametrize("keys", [*SCENARIOS["plausible"], *NUMEROLOGIES])
 def test_the_limits_themselves_are_plausible(keys):
     assert implausible(load(keys)) == []
 
