@@ -47,8 +47,8 @@ def not_indented(wrong: Wrong) -> str | None:
     """Answer a key beside its empty section."""
     beside = value_at(wrong.raw, wrong.path[:-1])
     key = "kind" if wrong.key == DATASET else wrong.name  # a dataset's name may stand under it, too
-    if not isinstance(beside, Mapping):
-        return None
+    if not isinstance(beside, Mapping) or (key != "kind" and not wrong.text.startswith(UNKNOWN_KEY)):
+        return None  # a known key with a wrong value stands where it belongs
     for name, content in beside.items():
         section = dotted((*wrong.path[:-1], name))
         inner = f"{section}.{key}"

@@ -124,6 +124,7 @@ def test_a_key_in_another_unit_is_answered_by_the_key_and_the_converted_value(na
         ("data: none", "leave it out"),
         ("devices:\ncount: 3", "indent count, as it belongs to devices"),
         ("radio:\n  fading:\n  kind: ricean", "indent kind, as it belongs to radio.fading"),
+        ("radio:\n  tdd:\n  uplink: nomaa", "did you mean"),  # and not: indent uplink
         ("model: {mlp: {hidden: [64]}}", "write {kind: mlp, hidden: [64]}"),
         ("algorithm: {name: fedprox, params: {mu: 0.1}}", "write {kind: fedprox, mu: 0.1}"),
         ("algorithm: fedprox(0.1)", "write {kind: fedprox, mu: 0.1}"),
