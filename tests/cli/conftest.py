@@ -16,6 +16,18 @@ COMMAND = [sys.executable, "-m", "edgefl"]
 USUAL_PROCESSES = "2"
 
 
+def installed_wheels(folders, tmp_path_factory):
+    """Build a wheel of each folder of sources, and return the folder into which they were installed, offline."""
+    wheels = tmp_path_factory.mktemp("wheels")
+    target = tmp_path_factory.mktemp("installed")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)]
+    for folder in folders:
+        subprocess.run(build, cwd=folder, check=True, capture_output=True)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile"]
+    subprocess.run([*pip, "--target", str(target), *wheels.glob("*.whl")], check=True, capture_output=True)
+    return target
+
+
 def _listen():
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)

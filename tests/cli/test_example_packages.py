@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import installed_wheels
+
 ROOT = Path(__file__).parents[2]
 FOLDERS = sorted(path.parent for path in ROOT.glob("examples/*/pyproject.toml"))
 SCENARIOS = sorted(path for folder in FOLDERS for path in folder.glob("scenarios/*.yaml") if path.stem != "sweep")
@@ -16,21 +18,12 @@ LONGEST = 600  # lines of a package, without its tests
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
-    """The folder into which the wheels of all packages were installed, without a network."""
-    wheels = tmp_path_factory.mktemp("wheels")
-    target = tmp_path_factory.mktemp("site")
-    for folder in FOLDERS:
-        build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)]
-        subprocess.run(build, cwd=folder, check=True, capture_output=True)
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile"]
-    files = [str(wheel) for wheel in wheels.glob("*.whl")]
-    subprocess.run([*pip, "--target", str(target), *files], check=True, capture_output=True)
-    return target
+    """The folder into which the wheels of edgefl and of all packages were installed, without a network."""
+    return installed_wheels([ROOT, *FOLDERS], tmp_path_factory)
 
 
-def run(site, *command, folder=ROOT):
-    path = os.pathsep.join([str(site), str(ROOT), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": path}
+def run(site, folder, *command):
+    environment = {**os.environ, "PYTHONPATH": str(site)}
     done = subprocess.run(
         [sys.executable, "-m", *command], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
@@ -43,14 +36,16 @@ def run(site, *command, folder=ROOT):
 def test_packages_pass_their_own_tests(site, tmp_path):
     """From the installed wheels; a test is skipped where a package that it needs is absent."""
     quiet = ["-n0", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "--basetemp", str(tmp_path / "tests")]
-    run(site, "pytest", *quiet, *map(str, TESTS))
+    run(site, tmp_path, "pytest", *quiet, *map(str, TESTS))
 
 
 RUN_ALL = """
 import sys
 import edgefl
 
-for file in sys.argv[1:]:
+site, *files = sys.argv[1:]
+assert edgefl.__file__.startswith(site), edgefl.__file__
+for file in files:
     result = edgefl.run(file, train=False, overrides=["rounds=1"])
     assert result.status == "finished", result.error
 """
@@ -62,8 +57,8 @@ def test_scenarios_of_packages_run_by_the_names_of_their_members(site, tmp_path)
     """All but that of central privacy, which needs a package that is not edgefl's."""
     program = tmp_path / "run_all.py"
     program.write_text(RUN_ALL)
-    run(site, "run_all", *(str(file) for file in SCENARIOS if file.stem != "central-dp"), folder=tmp_path)
-    assert "edgefl_threats.rules:Krum, of edgefl-threats" in run(site, "edgefl", "list", "algorithms")
+    run(site, tmp_path, "run_all", str(site), *(str(file) for file in SCENARIOS if file.stem != "central-dp"))
+    assert "edgefl_threats.rules:Krum, of edgefl-threats" in run(site, tmp_path, "edgefl", "list", "algorithms")
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
@@ -73,6 +68,7 @@ def test_a_package_stays_small_and_uses_public_names(folder):
     sources = [file.read_text() for file in files if file.parent.name != "tests"]
     assert sum(len(text.splitlines()) for text in sources) < LONGEST
     imported = {line for text in sources for line in text.splitlines() if line.startswith("from edgefl.")}
-    homes = ("from edgefl.learning.", "from edgefl.coordination.policies")
+    rooms = ("learning.", "coordination.policies ", "radio.allocation ", "records.columns ")
+    homes = tuple(f"from edgefl.{room}" for room in rooms)
     assert imported
     assert all(line.startswith(homes) and " _" not in line for line in imported)

@@ -12,7 +12,7 @@ import pytest
 import warm_edgefl
 from warm_process import WarmProcess
 
-from tests.cli.conftest import Shell
+from tests.cli.conftest import Shell, installed_wheels
 
 pytestmark = pytest.mark.process
 
@@ -44,14 +44,7 @@ def examples():
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory):
     """The folder into which the wheel was installed, without a network."""
-    wheels = tmp_path_factory.mktemp("wheels")
-    target = tmp_path_factory.mktemp("installed")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = wheels.glob("*.whl")
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile"]
-    subprocess.run([*pip, "--target", str(target), str(wheel)], check=True, capture_output=True)
-    return target
+    return installed_wheels([ROOT], tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

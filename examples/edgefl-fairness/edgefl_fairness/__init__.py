@@ -1,0 +1,1 @@
+"""A division of the band, a measure and a drift, as plug-ins of edgefl."""
