@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest $(SIDE_BY_SIDE)
 TORCH ?= default
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: light setup setup-locked lock demo test fast-tests durations test-ci test-all test-random test-lowest test-newest test-archives coverage workflows wheel version lint gpu-check docs versioned-docs pictures notebooks pages benchmarks soak clean
+.PHONY: light setup setup-locked lock demo test fast-tests durations test-ci test-all test-random test-lowest test-newest test-archives downstream coverage workflows wheel version lint gpu-check docs versioned-docs pictures notebooks pages benchmarks soak clean
 
 # What edgefl needs to run, without what its development needs.
 light: .venv/.light
@@ -107,6 +107,16 @@ test-archives:
 	build/archives/bin/uv pip install --quiet --python build/archives/bin/python --editable . mlcroissant roc-validator pytest pytest-timeout
 	build/archives/bin/python -m pytest tests/results/test_export_archives.py
 
+# What users have: the wheel and the packages of examples/ in an environment of their own, tried away from the sources.
+# attrs is not pinned, as dp-accounting needs one below 24.
+downstream: wheel
+	$(PYTHON) -m venv --clear build/downstream
+	build/downstream/bin/python -m pip install --quiet --disable-pip-version-check uv
+	grep -v '^attrs==' packaging/constraints.txt > build/downstream/constraints.txt
+	build/downstream/bin/uv pip install --quiet --python build/downstream/bin/python --constraint build/downstream/constraints.txt \
+		"$$(echo dist/*.whl)[compiled]" 'examples/edgefl-threats[test]' 'examples/edgefl-fairness[test]' pytest-xdist
+	PATH="$(CURDIR)/build/downstream/bin:$$PATH" bash tools/downstream.sh $(SIDE_BY_SIDE)
+
 # Which lines no test of CI passes.
 coverage: setup
 	$(PYTEST) -m 'not slow' --cov --cov-report=term:skip-covered
@@ -122,9 +132,9 @@ workflows:
 wheel:
 	$(PYTHON) -m venv build/wheel
 	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement packaging/requirements/release.txt
-	build/wheel/bin/python -m hatchling build --directory dist
+	build/wheel/bin/python -m hatchling build --clean --directory dist
 
-# V=0.4.0: the version and its date in all files that name them, and the fragments of changes/ as its section of CHANGELOG.md.
+# V=0.5.0: the version and its date in all files that name them, and the fragments of changes/ as its section of CHANGELOG.md.
 version: setup
 	$(BIN)/python tools/version.py set $(V)
 	$(BIN)/towncrier build --yes --version $(V)
@@ -140,7 +150,7 @@ gpu-check: setup
 docs: setup
 	$(SITE)
 
-# NAMES="0.4 latest": the site as a version of that name and its aliases, committed to the branch gh-pages by mike.
+# NAMES="0.5 latest": the site as a version of that name and its aliases, committed to the branch gh-pages by mike.
 versioned-docs: setup
 	PATH="$(CURDIR)/$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 SITE_VERSIONS=mike mike deploy --update-aliases $(NAMES)
 
