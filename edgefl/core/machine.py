@@ -173,11 +173,12 @@ def more_memory() -> str:
 
 def unmapped_library(error: ImportError) -> str | None:
     """Return the loader's line about a library that does not fit into the memory; None for any other error."""
-    # NumPy and others put that line into longer texts.
+    # NumPy and others put that line into longer texts, or raise another error from that one.
     for line in str(error).splitlines():
         if any(complaint in line for complaint in LOADER_COMPLAINTS):
             return line.strip()
-    return None
+    cause = error.__cause__
+    return unmapped_library(cause) if isinstance(cause, ImportError) else None
 
 
 def core_quota() -> float | None:

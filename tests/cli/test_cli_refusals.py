@@ -117,9 +117,10 @@ def test_hardly_anything_fits_into_the_limit_of_the_shell(edgefl, verb):
 def test_other_import_errors_do_not_count_as_lack_of_memory():
     assert unmapped_library(ImportError("cannot import name 'a' from 'b'")) is None
     text = "Importing failed.\nOriginal error was: liba.so: failed to map segment from shared object\n"
-    assert (
-        unmapped_library(ImportError(text)) == "Original error was: liba.so: failed to map segment from shared object"
-    )
+    raised_from = ImportError("import NumPy from elsewhere")
+    raised_from.__cause__ = ImportError(text)
+    line = "Original error was: liba.so: failed to map segment from shared object"
+    assert unmapped_library(ImportError(text)) == unmapped_library(raised_from) == line
 
 
 def test_writers_of_results_are_imported_before_the_first_round(tmp_path, monkeypatch):

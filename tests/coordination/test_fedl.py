@@ -88,9 +88,11 @@ def test_no_solver_finds_less(seed: int) -> None:
     found = minimize(
         cost, start, bounds=bounds, constraints=[fast_enough], method="SLSQP", options={"maxiter": 500, "ftol": 1e-13}
     )
+    slowest_s = forecast.compute_s(found.x[n : 2 * n]).max()  # the solver keeps its constraint only nearly
+    found_cost = cost(np.r_[found.x[:-1], slowest_s])
     ours = compute_j + upload_j + kappa * (compute_s + upload_s)
-    assert ours <= found.fun * (1 + 1e-7)  # the solver keeps its constraint to about as much
-    assert ours == pytest.approx(found.fun, rel=1e-4)
+    assert ours <= found_cost * (1 + 1e-12)
+    assert ours == pytest.approx(found_cost, rel=1e-4)
 
 
 def test_mean_csi_plans_with_a_rate_that_is_never_above_the_mean() -> None:
