@@ -18,7 +18,7 @@ COPY edgefl edgefl
 COPY scenarios scenarios
 # KubeRay submits jobs to Ray's dashboard, which ray[default] has, and older versions of it ask each node by wget whether it is well.
 RUN apt-get update && apt-get install --yes --no-install-recommends wget && rm -rf /var/lib/apt/lists/*
-RUN pip install --no-cache-dir --constraint constraints.txt '.[compiled,plot,ray]' 'ray[default]' && mkdir --mode=777 /results
+RUN pip install --no-cache-dir --constraint constraints.txt '.[plot,ray]' 'ray[default]' && mkdir --mode=777 /results
 
 # `docker run --user` names the user, so that results belong to that user, who has no home here.
 ENV HOME=/tmp

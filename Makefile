@@ -25,7 +25,7 @@ light: .venv/.light
 ifeq ($(TORCH),cpu)
 	$(PIP) --constraint packaging/constraints.txt --index-url $(TORCH_INDEX) --no-deps torch torchvision
 endif
-	$(PIP) --constraint packaging/constraints.txt --editable '.[compiled]'
+	$(PIP) --constraint packaging/constraints.txt --editable .
 	@touch $@
 
 # The rest comes on top of the light installation; PyTorch stays as it is.
@@ -114,7 +114,7 @@ downstream: wheel
 	build/downstream/bin/python -m pip install --quiet --disable-pip-version-check uv
 	grep -v '^attrs==' packaging/constraints.txt > build/downstream/constraints.txt
 	build/downstream/bin/uv pip install --quiet --python build/downstream/bin/python --constraint build/downstream/constraints.txt \
-		"$$(echo dist/*.whl)[compiled]" 'examples/edgefl-threats[test]' 'examples/edgefl-fairness[test]' pytest-xdist
+		dist/*.whl 'examples/edgefl-threats[test]' 'examples/edgefl-fairness[test]' pytest-xdist
 	PATH="$(CURDIR)/build/downstream/bin:$$PATH" bash tools/downstream.sh $(SIDE_BY_SIDE)
 
 # Which lines no test of CI passes.

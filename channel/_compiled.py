@@ -1,4 +1,4 @@
-"""The fading and the walk over slots in compiled loops, if numba is installed (the extra `compiled`).
+"""The fading and the walk over slots in compiled loops, if numba is installed.
 
 Draws and gains have the same bits as with NumPy and SciPy. One logarithm is taken of the product of several SNRs, so
 sums of bits differ in their last digits, and a slot count only where a payload ends within 1e-12 of a slot's border.

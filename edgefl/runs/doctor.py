@@ -15,7 +15,6 @@ from edgefl.learning.datasets.fetch import whereabouts
 from edgefl.learning.torch_device import device_names
 
 EXTRAS = {
-    "compiled": "numba",
     "plot": "matplotlib",
     "tensorboard": "tensorboard",
     "wandb": "wandb",

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 CONSTRAINT = "--constraint packaging/constraints.txt"
 INSTALL = f"pip install --quiet --disable-pip-version-check --no-compile {CONSTRAINT} --editable"
-LIGHT = f"{INSTALL} .[compiled]"
+LIGHT = f"{INSTALL} ."
 FULL = f"{INSTALL} .[dev]"
 RUN = "run scenarios/quickstart.yaml -o results/demo --overwrite"
 PRICES = "what-if results/demo --over radio.bandwidth_hz=10e6,20e6,40e6,60e6,100e6"
