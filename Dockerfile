@@ -16,7 +16,7 @@ COPY pyproject.toml README.md LICENSE ./
 COPY channel channel
 COPY edgefl edgefl
 COPY scenarios scenarios
-# KubeRay submits jobs to Ray's dashboard, which ray[default] has, and older versions of it ask each node by wget whether it is well.
+# KubeRay submits jobs to Ray's dashboard, which ray[default] has, and older versions of KubeRay check nodes by wget.
 RUN apt-get update && apt-get install --yes --no-install-recommends wget && rm -rf /var/lib/apt/lists/*
 RUN pip install --no-cache-dir --constraint constraints.txt '.[plot,ray]' 'ray[default]' && mkdir --mode=777 /results
 

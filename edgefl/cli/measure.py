@@ -12,7 +12,7 @@ from edgefl.cli.exits import EXIT_DONE
 
 def add_measure(verbs: Any) -> None:
     """Add `edgefl measure` and its options."""
-    about = "time training and evaluation on this machine, for edgefl calibrate (docs/measure.md)"
+    about = "time training and evaluation on this machine, for edgefl calibrate (experimental; docs/measure.md)"
     parser = verbs.add_parser("measure", help=about, description=about)
     add_options(parser, "measure")
     parser.set_defaults(verb=_measure)

@@ -114,7 +114,7 @@ def _settings_of(
     tell: Callable[[str], None],
     clock: Callable[[], float],
 ) -> Iterator[Setting]:
-    """Yield the phases and batch sizes of a network, each with as many steps as take its share of `seconds`."""
+    """Yield the phases and batch sizes of a network, each with the steps that its rounds share `seconds` among."""
     module = network.make()
     for size, phase in product(network.batch_sizes, (TRAIN, "evaluate")):
         title = f"{network.name}, batch {size}, {phase}"

@@ -110,13 +110,17 @@ def check_world(scenario: Sections) -> Warnings:
 
 
 def check_learning_rate(scenario: Sections) -> Warnings:
-    """Warn of a learning rate that trains nothing, and of moves that are not the rate times gradients."""
-    training = scenario.training
-    if training.lr == 0:
+    """Warn of a learning rate that trains nothing."""
+    if scenario.training.lr == 0:
         yield "training.lr: 0 trains nothing: devices return the model that they received"
-    if training.optimizer != "sgd" and divides_by_lr(scenario.algorithm):
+
+
+def check_optimizer(scenario: Sections) -> Warnings:
+    """Warn of an algorithm that takes a move over the learning rate for a mean gradient, which it is only with SGD."""
+    optimizer = scenario.training.optimizer
+    if optimizer != "sgd" and divides_by_lr(scenario.algorithm):
         text = "the algorithm divides moves by the learning rate, which gives gradients only with sgd"
-        yield f"training.optimizer: {text}, not with {training.optimizer}"
+        yield f"training.optimizer: {text}, not with {optimizer}"
 
 
 def check_drift(scenario: Sections) -> Warnings:
@@ -214,6 +218,7 @@ CHECKS: tuple[Callable[[Sections], Warnings], ...] = (
     check_energy,
     check_idle_power,
     check_learning_rate,
+    check_optimizer,
     check_drift,
     check_slots,
     check_shares_of_time,

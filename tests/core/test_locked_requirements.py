@@ -40,9 +40,8 @@ def test_build_tools_of_a_release_have_the_same_hashes():
 
 def test_the_base_of_the_image_is_one_and_the_same():
     """A tag is moved with each release, a digest names the bytes."""
-    bases = re.findall(r"^FROM (\S+)", (HOME / "Dockerfile").read_text(), re.MULTILINE)
-    assert len(bases) == 1
-    assert re.fullmatch(r"python:3\.12-slim@sha256:[0-9a-f]{64}", bases[0])
+    (base,) = re.findall(r"^FROM (\S+)", (HOME / "Dockerfile").read_text(), re.MULTILINE)
+    assert re.fullmatch(r"python:3\.12-slim@sha256:[0-9a-f]{64}", base)
 
 
 def test_the_versions_are_those_of_constraints():

@@ -31,6 +31,7 @@ def started(tmp_path):
             ["bash", SCRIPTS / script, "sweep.yaml", "out"],
             env={**os.environ, **SLURM, "SLURM_SUBMIT_DIR": str(tmp_path), **environment},
             check=True,
+            capture_output=True,  # so that it also waits for what the script left in the background
             timeout=60,
         )
         return sorted((tmp_path / "started").read_text().splitlines())

@@ -41,11 +41,9 @@ class Reweighted(Wrapper):
         if isinstance(self.base, FedAvg) and self.base.mode == "wait":
             text = f"{ALGORITHMS.name_of(self)} weighs the participants of one round: set it to cap"
             raise fault_at(("base", "mode"), text)
-        if getattr(self.base, "availability", None) is not None:
-            text = (
-                f"weighs devices, but {ALGORITHMS.name_of(self)} gives them other weights: remove it, or take the base"
-            )
-            raise fault_at(("base", "availability"), f"{text} itself as the algorithm")
+        if isinstance(self.base, FedAvg) and self.base.availability is not None:
+            text = f"gives updates weights, but {ALGORITHMS.name_of(self)} replaces them: remove it"
+            raise fault_at(("base", "availability"), text)
         return self
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
