@@ -30,7 +30,6 @@ from site_pages import table_numbers
 from site_pages.short_texts import difference_of, short_tolerance
 
 FOLDER = "reproductions"  # of the site
-AT_HAND = ("cifar10",)  # datasets that were here, although none of their runs is recorded
 PICTURE = "\n![Measured over printed numbers, within and outside of the tolerance](../images/reproductions-{}.svg)\n"
 WITHOUT_RECIPE = "Without a recipe"  # how a paragraph of `about.md` begins that names such items
 INTRODUCTION = """\
@@ -112,8 +111,8 @@ def is_measured(comparison: Comparison) -> bool:
 
 
 def without_data(library: Library, compared: Mapping[str, Comparison]) -> list[str]:
-    """Return the recipes with data, at the whole scale, that no measurement has used, and that are not at hand."""
-    used = set(AT_HAND)
+    """Return the recipes with data, at the whole scale, that no measurement has used."""
+    used = set[str]()
     entries = library.all()
     for entry in entries:
         comparison = compared[entry.name]
