@@ -108,6 +108,7 @@ def calibrated(tmp_path_factory):
     return parse(calibrate(folder / "log.csv", models=models).scenario)[0]
 
 
+@pytest.mark.oracle
 def test_a_calibrated_testbed_has_its_laws_and_powers(calibrated, tmp_path):
     groups = calibrated["devices"]["groups"]
     assert [(found["name"], found["count"]) for found in groups] == [(name, UNITS) for name in TYPES]

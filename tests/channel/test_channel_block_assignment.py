@@ -65,7 +65,6 @@ def test_against_another_solver_on_fifteen_devices(blocks):
         assert total(worth, best_blocks(worth)) == pytest.approx(-found.fun, rel=1e-9)
 
 
-@pytest.mark.oracle
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(st.integers(1, 8), st.integers(1, 8), st.integers(0, 10**6))
 def test_each_block_serves_one_device_at_most(devices, blocks, seed):

@@ -32,7 +32,6 @@ def test_cumulants_of_a_linear_rate_match_a_quadratic_form(rho, slots):
     np.testing.assert_allclose(sum_cumulants(3.0, rho, slots, Linear()), exact * 3.0 ** np.arange(1, 5), rtol=0.01)
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("snr_db", [-5, 10, 45])
 def test_cumulants_of_independent_slots(snr_db):
     snr = 10 ** (snr_db / 10)

@@ -282,7 +282,6 @@ def test_durations_are_whole_slots_and_at_least_one():
     np.testing.assert_array_equal(slots >= 1, arguments["payload_bits"] > 0)
 
 
-@pytest.mark.oracle
 def test_a_hopeless_link_is_refused():
     for mean_snr in (0.0, 1e-9, 1e-3):
         with pytest.raises(transfer.TransferTooLong, match="lowest mean SNR"):

@@ -74,7 +74,6 @@ def test_notes_are_the_section_of_the_version(copy):
         TOOL["notes"](copy)
 
 
-@pytest.mark.oracle
 def test_fragments_have_a_kind_and_no_bullet():
     fragments = [path for path in (ROOT / "changes").iterdir() if path.name != "README.md"]
     for path in fragments:

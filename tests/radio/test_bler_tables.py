@@ -128,7 +128,6 @@ def test_a_curve_of_the_wrong_sign_is_refused(tmp_path):
     assert "are columns or signs exchanged?" in refusal(write(tmp_path, rows_of([0.0, 0.01, 0.3, 0.9, 1.0])))
 
 
-@pytest.mark.oracle
 def test_expected_transmissions_are_the_hand_sum_over_the_smoothed_curve(tmp_path):
     """At -3.5 dB, and at two, three and four times as much: `1 + B(s) + B(2 s) + B(3 s)`, to four standard errors."""
     path = write(tmp_path, rows_of([1.0, 0.58, 0.62, 0.3, 0.0], first_db=-4.0))

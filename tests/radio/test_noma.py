@@ -240,7 +240,6 @@ def test_devices_send_for_their_whole_uploads(sharing, tdd):
     assert (devices["bytes_up"] == devices["bytes_up"].iloc[0]).all()
 
 
-@pytest.mark.oracle
 def test_fading_of_the_others_counts_by_its_mean():
     """A first-decoded upload over fading: its mean rate is that over a constant interference (Rayleigh's mean)."""
     bits = 3e8

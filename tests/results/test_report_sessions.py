@@ -90,6 +90,7 @@ def test_changes_of_the_data_are_dashed_lines_between_the_rounds(result):
     assert views.legend(load(result("none"))) == ""
 
 
+@pytest.mark.oracle
 def test_changes_of_the_data_are_read_from_the_event_log(result, tmp_path):
     drift = {"kind": "labels", "swap": [[0, 1]], "at_round": [2, 3]}
     scenario = {"rounds": 3, "data": {"dataset": "digits", "drift": drift}, "model": "logistic"}

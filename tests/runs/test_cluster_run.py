@@ -188,6 +188,7 @@ def test_machines_of_other_versions_or_another_processor_are_refused(told):
         make(Told(processor="EPYC AVX2 AVX512F"), Told(processor="EPYC AVX2"))
 
 
+@pytest.mark.oracle
 def test_a_machine_that_joins_with_another_processor_is_not_used(told, caplog):
     make, joining = told
     workers = make(Told(), Told())

@@ -225,6 +225,7 @@ def test_any_key_of_a_run_without_learning_may_vary(tmp_path):
         assert [row[name] for name in (*COSTS, "received")] == [other[name] for name in (*COSTS, "received")]
 
 
+@pytest.mark.oracle
 def test_selection_by_losses_needs_a_record(tmp_path):
     scenario = BASE | {"server": {"participants": 3, "selection": {"kind": "power_of_choice", "d": 6}}}
     kept = tmp_path / "kept"

@@ -291,6 +291,7 @@ def test_a_participant_never_has_more_left_than_a_bystander(of, draws):
         assert participant.levels_j(ONE, now).item() <= bystander.levels_j(ONE, now).item() + 1e-9
 
 
+@pytest.mark.oracle
 @settings(max_examples=100, deadline=None)
 @given(SUPPLIES, DRAWS, st.booleans())
 def test_one_device_draws_as_many_do(of, draws, participates):

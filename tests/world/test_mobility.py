@@ -380,7 +380,6 @@ def test_memory_does_not_grow_with_virtual_time(monkeypatch):
     assert kept_bytes < 2 * 24 * 1_024
 
 
-@pytest.mark.oracle
 @pytest.mark.parametrize("model", [Static(), *(model for model, _ in MODELS.values())], ids=lambda m: type(m).__name__)
 def test_ten_devices_are_inside_ten_thousand(model):
     few = track(model, count=10)
